@@ -434,7 +434,7 @@ def test_no_command_has_more_than_25_options(monkeypatch, command):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (["--set", "layot=x"], "the setting 'layot' is not known here; known are as-written, column, columns, dates"),
+        (["--set", "layot=x"], "there is no setting 'layot' here; known are as-written, column, columns, dates"),
         (["--set", "header"], "--set header=VALUE: Whether the first record is the names"),
         (["--set", "header=perhaps"], "yes or no is expected"),
         (["--set", "header-row=two"], "a whole number is expected"),

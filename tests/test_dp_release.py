@@ -548,7 +548,7 @@ def test_audit_checks_the_file_and_promises_no_frequency(published, tmp_path):
     _, path, _ = published[0]
     outside = certificate_files(path)[2]
     code, out, err = run("audit", path, "--certificate", outside)
-    assert code == 0 and err == "" and "is the very file" in out and "epsilon 1" in out
+    assert code == 0 and err == "" and "is exactly the file" in out and "epsilon 1" in out
     assert "Nothing that stands in a file can prove" in out and "smallest" not in out
     code, out, _ = run("audit", path, *TABLE, "--certificate", outside, "--json")
     assert code == 0 and json.loads(out)["promise"]["differential_privacy"]["epsilon"] == 1
@@ -587,7 +587,7 @@ def test_the_certificate_of_drawn_records_says_what_they_were_drawn_from(publish
         private = own["promise"]["differential_privacy"]
         assert private.get("delta") == delta
         code, out, _ = run("audit", path, "--certificate", certificate_files(path)[2])
-        assert code == 0 and "is the very file" in out and ("and delta 1e-06" in out) == (delta is not None)
+        assert code == 0 and "is exactly the file" in out and ("and delta 1e-06" in out) == (delta is not None)
         if delta is not None:
             accuracy = (math.e + delta) / (1 + math.e)
             assert f"is right at most {100 * accuracy:.3g} % of the time" in private["in_words"]

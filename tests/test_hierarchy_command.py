@@ -169,4 +169,4 @@ def test_mistakes_are_sentences(people):
     study = people.parent / "s.toml"
     study.write_text('schema = 1\nname = "s"\n[table]\nsource = "people.csv"\nquasi = ["age"]\n', encoding="utf-8")
     done = run("hierarchy", study, "age", "--quasi", "zip")
-    assert done.returncode == 2 and "says this itself" in done.stderr
+    assert done.returncode == 2 and "declares this itself" in done.stderr

@@ -325,7 +325,7 @@ def test_bad_data_are_one_sentence(tmp_path, monkeypatch, capsys, small_file):
     assert run(monkeypatch, "loukides-2012", "--data", lacking, "--out", tmp_path / "out") == 2
     assert str(lacking) in capsys.readouterr().err
     assert run(monkeypatch, "loukides-2012", "--data", tmp_path, "--out", tmp_path / "out") == 2
-    assert "this is a folder; name a file in it" in capsys.readouterr().err
+    assert "this is a folder; give a file in it" in capsys.readouterr().err
     empty = tmp_path / "empty.dat"
     empty.write_text("\n\n")
     assert run(monkeypatch, "loukides-2012", "--data", empty, "--out", tmp_path / "out") == 2

@@ -1,7 +1,7 @@
-"""sfumato: decide what to publish.
+"""sfumato: decide what to publish of data about people.
 
-Make many releases of a table about people, measure every one on the same scales of risk and utility, choose one,
-publish it and prove what it promises.
+Make many releases of a table, measure each on the same scales of risk and utility, choose one, publish it, and prove
+its promise.
 
     import sfumato
 
@@ -15,7 +15,7 @@ __version__ = "0.3.0"
 
 
 def _public_names() -> dict[str, str]:
-    """Read the module of every public name from the stub beside this file, which type checkers read, too."""
+    """Return the module of each public name from the stub next to this file, which type checkers read, too."""
     with open(f"{__file__}i", encoding="utf-8") as stub:  # noqa: PTH123 (pathlib is slow to import)
         imports = [line.split() for line in stub if line.startswith("from ")]
     return {name: module for _, module, *_, name in imports}
@@ -26,7 +26,7 @@ __all__: list[str] = sorted([*_MODULES, "__version__"])
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name when it is first used, so that `import sfumato` and `sfumato --help` stay quick."""
+    """Import a public name at its first use, so that `import sfumato` and `sfumato --help` are fast."""
     if name not in _MODULES:
         raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""The public names: each is imported from its module when it is first used (`__init__.py` reads this list)."""
+"""The public names, each imported from its module at its first use (`__init__.py` reads this list)."""
 
 from sfumato.anonymizers import anonymize as anonymize
 from sfumato.anonymizers import anonymizer as anonymizer

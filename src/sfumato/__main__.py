@@ -1,17 +1,17 @@
-"""The threshold: where the command line starts, before anything is imported that takes time.
+"""The entry point of the command line, which imports nothing slow.
 
-Most of a short command is spent importing, so Ctrl-C usually falls there. The script `sfumato` and `python -m sfumato`
-begin here, with nothing but Python's own modules loaded: an interruption ends in a word and exit code 130.
+Imports take most of the time of a short command, so Ctrl-C usually occurs there. The script `sfumato` and
+`python -m sfumato` start here with built-in modules only: an interruption prints a word and exits with code 130.
 """
 
 import sys
 
 SELDOM = (100_000, 20, 50)
-"""When Python looks for objects that only hold each other: a command makes few, and looking took a twentieth of it."""
+"""Thresholds of the garbage collector: a command makes few cycles, and collecting took a twentieth of the time."""
 
 
 def main() -> None:
-    """Run the command line, and end quietly when it is interrupted while it is still being loaded."""
+    """Run the command line, and end quietly if it is interrupted during imports."""
     try:
         import gc
 
@@ -28,14 +28,14 @@ def main() -> None:
     finally:
         import signal
 
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the answer stands: Python's own end is not interrupted any more
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the result is complete: do not interrupt Python's shutdown
 
 
 def _leave(code: object) -> None:
-    """Leave the process once all is done that was registered for its end, and all is said; else return.
+    """Exit the process after the registered exit functions and flushing; return if the output cannot be flushed.
 
-    Python would take every module and object apart first: half a second after a long command, for memory that the
-    system takes back as a whole. Where output cannot be written, it ends, and says so, in its own way.
+    Python's own shutdown would free every object: half a second after a long command. A failing flush is left to it,
+    which reports the error.
     """
     import atexit
     import os
@@ -46,7 +46,7 @@ def _leave(code: object) -> None:
     try:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
-    except (AttributeError, OSError, ValueError):  # there is no such stream, it is full, or closed
+    except (AttributeError, OSError, ValueError):  # the stream does not exist, is full, or closed
         return
     if isinstance(code, int):
         os._exit(code)

@@ -23,10 +23,10 @@ PACKAGES = {
     "workbench": "the local web application on the same studies and folders",
     "commands": "one file per command",
 }
-"""What each contains, by name."""
+"""The content of each package, by name."""
 
 
 def up_to(package: str) -> tuple[str, ...]:
-    """Name the packages up to one, itself included: what its results depend on."""
+    """Return the packages up to one, itself included: those on which its results depend."""
     names = list(PACKAGES)
     return tuple(names[: names.index(package) + 1])

@@ -1,37 +1,37 @@
-"""The two ways a request can end without a release, each with one sentence for the person who asked."""
+"""The two kinds of failing requests, each with one sentence for the user."""
 
 import errno
 from typing import Any
 
 
 class SfumatoError(Exception):
-    """Base of all errors that carry a sentence for the user; the command line prints it without a traceback."""
+    """Base of all errors with a sentence for the user; the command line prints it without a traceback."""
 
     exit_code = 2
 
 
 class BadInputError(SfumatoError):
-    """Something that was handed in cannot be used: names file, column, value and the remedy (exit code 2)."""
+    """Invalid input: the sentence names file, column, value and the remedy (exit code 2)."""
 
     exit_code = 2
 
 
 class StoppedError(SfumatoError):
-    """The user stopped the work; what was done is kept (exit code 130, as the shell has it)."""
+    """The user stopped the work; finished results are kept (exit code 130, as in the shell)."""
 
     exit_code = 130
     map: Any = None
-    """Of an exploration: the map of what was measured before, as far as there is one."""
+    """For an exploration: the map of the points measured so far, if any."""
 
 
 class InfeasibleError(SfumatoError):
-    """No release of this kind satisfies the requirement: says which part fails and what would do (exit code 1)."""
+    """No release of this kind satisfies the requirement: names the failing part and a feasible value (exit code 1)."""
 
     exit_code = 1
 
 
 def lacks_memory(error: BaseException) -> bool:
-    """Say whether something failed for want of memory, as Python, the loader or the system have it."""
+    """Return whether an error means a lack of memory, as Python, the loader or the system report it."""
     text = str(error)
     return (
         isinstance(error, MemoryError)
@@ -42,7 +42,7 @@ def lacks_memory(error: BaseException) -> bool:
 
 
 def unforeseen(error: Exception, shown: bool = True) -> str:
-    """Say what went wrong that no room has a sentence for; its own words may hold data, and are `shown` or not."""
+    """Describe an unexpected error; its own message may contain data, and is included only if `shown`."""
     if lacks_memory(error):
         return (
             "there is not enough memory for this; close other programs, raise the limit (ulimit -v), work with fewer "

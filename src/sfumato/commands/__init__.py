@@ -1,6 +1,6 @@
-"""One file per command, or for two of a kind; `app` puts them together.
+"""One file per command, or for two related ones; `app` collects them.
 
-Heavy imports wait inside the commands, so that `--help` is quick. What options say stands in `help.toml`.
+Heavy imports are inside the commands, so that `--help` is fast. `help.toml` has the help of options.
 """
 
 from sfumato.commands.anonymize import anonymize
@@ -32,6 +32,6 @@ COMMANDS = (
     reproduce,
     serve,
 )
-"""In the order in which `--help` lists them."""
+"""In the order of `--help`."""
 
 __all__ = ["COMMANDS"]

@@ -1,6 +1,6 @@
 """Options that several commands share, as groups: a command takes a group as one value, its user types single options.
 
-What an option says in `--help` is what its declaration says (`vocabulary`), so both cannot drift apart.
+The help of an option comes from its declaration (`vocabulary`), so the two are always equal.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.study.study import Study
 
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
-Details = Annotated[bool, typer.Option("--details", help="Print everything that is known, not the first lines alone.")]
+Details = Annotated[bool, typer.Option("--details", help="Print all results, not only the first lines.")]
 LISTED = "; repeat, or separate by commas"
-SEVERAL_FILES = "; of several, the last that knows a column decides"
+SEVERAL_FILES = "; of several, the last that contains a column decides"
 ABOUT_TABLES = (
     "is about tables, and these are baskets; leave it out, or read a table whose records have items (--items COLUMN)"
 )
 
 
 def option(declared: Option, more: str = "") -> Any:
-    """Make an option of the command line of one that studies have too."""
+    """Make a command-line option from the declaration of a study's option."""
     return typer.Option(help=f"{declared.meaning[:-1]}{more}.")
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose groups are single options, as Typer reads them, and whose rare ones are keys of --set."""
+    """Return a command with groups as single options for Typer, and rare options as keys of --set."""
     groups: dict[str, type] = {}
     single: list[Parameter] = []
     hints = get_type_hints(command, include_extras=True)
@@ -73,10 +73,10 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 class CommandWithSettings(TyperCommand):
-    """A command that refuses a rare option as it was once spelled."""
+    """A command that refuses the former spelling of a rare option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Say how a rare option is spelled."""
+        """Explain the spelling of a rare option."""
         for word in args[: args.index("--")] if "--" in args else args:
             name = word.removeprefix("--").partition("=")[0]
             key = name.removeprefix("no-").replace("-", "_")
@@ -95,7 +95,7 @@ def _set_option(rare: Mapping[str, Parameter]) -> Parameter:
 
 
 def read_settings(given: list[str], rare: Mapping[str, Parameter]) -> dict[str, Any]:
-    """Read `KEY=VALUE` texts; a key of a list may be given several times."""
+    """Parse `KEY=VALUE` texts; a key of a list may be given several times."""
     values = {name: each.default for name, each in rare.items()}
     seen: set[str] = set()
     for text in given:
@@ -119,7 +119,7 @@ def read_settings(given: list[str], rare: Mapping[str, Parameter]) -> dict[str, 
 
 
 def _setting_value(text: str, value: str, kind: type) -> Any:
-    """Read one value as what an option takes."""
+    """Parse one value into the type of its option."""
     if kind is bool:
         if value not in ("yes", "no"):
             raise refusal("set_yes_no_expected", text=text)
@@ -132,7 +132,7 @@ def _setting_value(text: str, value: str, kind: type) -> Any:
 
 @cache
 def _parameters(group: Any) -> tuple[Parameter, ...]:
-    """Return the single options of a group; several commands have it, and Python takes long to read hints."""
+    """Return the single options of a group; cached, because reading type hints is slow."""
     hints = get_type_hints(group, include_extras=True)
     owners = [each.__name__ for each in group.__mro__]
     made = []
@@ -143,26 +143,26 @@ def _parameters(group: Any) -> tuple[Parameter, ...]:
 
 
 def _parameter(owners: Iterable[str], name: str, hint: Any, default: Any, panel: str | None = None) -> Parameter:
-    """Make one option, or argument, as Typer reads it: `help.toml` has what it says, and a switch has no opposite."""
+    """Make one option, or argument, for Typer, with its help from `help.toml`; switches have no opposite."""
     given = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     usual = typer.Argument() if default is Parameter.empty else typer.Option()
     plain, info = given[0], copy(given[1]) if len(given) > 1 else usual
     if info.help is None:
         info.help = next(told[name] for owner in (*owners, "shared") if name in (told := _help().get(owner, {})))
     info.rich_help_panel = panel
-    if plain is bool and info.default is ... and not info.param_decls:  # Typer has its first name as a default
+    if plain is bool and info.default is ... and not info.param_decls:  # Typer stores its first name as default
         info.param_decls = (f"--{name.replace('_', '-')}",)
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[plain, info])
 
 
 @cache
 def _help() -> Mapping[str, Mapping[str, str]]:
-    """Read what options say, by command or group."""
+    """Read the help of options, by command or group."""
     return tomllib.loads((files("sfumato.commands") / "help.toml").read_text(encoding="utf-8"))
 
 
 class OptionGroup:
-    """Base of groups: which of its options were given, and under which heading `--help` shows them."""
+    """Base of groups: the given options, and the heading in `--help`."""
 
     panel: ClassVar[str | None] = None
 
@@ -171,12 +171,12 @@ class OptionGroup:
         return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
 
     def _typed(self, name: str) -> str:
-        """Write one of its options as one types it."""
+        """Return the spelling of one of its options."""
         info = next(get_args(each.annotation)[1] for each in _parameters(type(self)) if each.name == name)  # type: ignore[arg-type]
         return spelled(name) if name in SETTINGS or not info.param_decls else str(info.param_decls[0]).partition("/")[0]
 
     def given(self) -> Mapping[str, Any]:
-        """Return the options that have another value than usual, by the names that a user types."""
+        """Return the options that differ from their defaults, by spelling."""
         usual = {each.name: each.default for each in fields(self)}  # type: ignore[arg-type]
         return {
             self._typed(name): value
@@ -186,7 +186,7 @@ class OptionGroup:
 
 
 def refuse(given: Mapping[str, object], why: str) -> None:
-    """Raise where an option was given that has no say here."""
+    """Raise if an inapplicable option was given."""
     for name, value in given.items():
         if value:
             raise BadInputError(f"{name} {why}")
@@ -194,7 +194,7 @@ def refuse(given: Mapping[str, object], why: str) -> None:
 
 @dataclass(frozen=True)
 class TextFile(OptionGroup):
-    """How a text file is laid out."""
+    """The format of a text file."""
 
     panel: ClassVar[str | None] = "Reading a file"
     delimiter: Annotated[str | None, option(shared.DELIMITER)] = None
@@ -208,12 +208,12 @@ class TextFile(OptionGroup):
     spill: Annotated[str | None, option(shared.SPILL)] = None
 
     def refuse_for_baskets(self) -> None:
-        """Raise where something was given that is about tables only."""
+        """Raise if an option for tables was given."""
         shared = set(map(spelled, ("delimiter", "encoding", "memory", "spill")))
         refuse(dict.fromkeys((name for name in self.given() if name not in shared), True), ABOUT_TABLES)
 
     def declared(self) -> dict[str, Any]:
-        """Return what a declaration of a table says of how it is read."""
+        """Return the reading options of a table's declaration."""
         names = self.columns[0].split(",") if len(self.columns) == 1 else self.columns
         values = self.values() | {"columns": [name.strip() for name in names]}
         return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
@@ -221,7 +221,7 @@ class TextFile(OptionGroup):
 
 @dataclass(frozen=True)
 class Notations(TextFile):
-    """How a text file and its values are written."""
+    """The format of a text file and of its values."""
 
     decimal_comma: Annotated[list[str], option(shared.DECIMAL_COMMA, "; repeat")] = field(default_factory=list)
     decimal_point: Annotated[list[str], option(shared.DECIMAL_POINT, "; repeat")] = field(default_factory=list)
@@ -231,14 +231,14 @@ class Notations(TextFile):
 
 @dataclass(frozen=True)
 class TextReading(Notations):
-    """How a file is read."""
+    """The options for reading a file."""
 
     na: Annotated[list[str], option(shared.NA, "; repeat")] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class TableReading(TextReading):
-    """How a table is read that releases are made of."""
+    """The options for reading a table from which releases are made."""
 
     most_cells: Annotated[int | None, option(shared.MOST_CELLS)] = None
     ranges: Annotated[str | None, option(shared.RANGES)] = None
@@ -246,7 +246,7 @@ class TableReading(TextReading):
 
 @dataclass(frozen=True)
 class Others(OptionGroup):
-    """What an outsider may know."""
+    """The quasi-identifiers."""
 
     panel: ClassVar[str | None] = "Columns"
     quasi: Annotated[list[str], option(shared.QUASI, LISTED)] = field(default_factory=list)
@@ -254,40 +254,40 @@ class Others(OptionGroup):
 
 @dataclass(frozen=True)
 class Known(Others):
-    """What an outsider may know, and what nobody should learn."""
+    """The quasi-identifiers and the sensitive attributes."""
 
     sensitive: Annotated[list[str], option(shared.SENSITIVE)] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Named(Known):
-    """The roles of columns that a check asks for."""
+    """The roles of columns for a check."""
 
     identifier: Annotated[list[str], option(shared.IDENTIFIER)] = field(default_factory=list)
     person: Annotated[str | None, option(shared.PERSON)] = None
     one_record_per_person: Annotated[bool, option(shared.ONE_RECORD_PER_PERSON)] = False
 
     def of_rows(self, rows: Engine) -> dict[str, tuple[str, ...]]:
-        """Return the roles with comma lists split, where no column has that whole name."""
+        """Return the roles with comma lists split, unless a column has the whole name."""
         lists = {name: given for name, given in self.values().items() if isinstance(given, list)}
         return {name: columns(given, rows.columns) for name, given in lists.items() if given}
 
 
 @dataclass(frozen=True)
 class RoleOptions(Named):
-    """The roles of all columns that are published."""
+    """The roles of all published columns."""
 
     neutral: Annotated[list[str], option(shared.NEUTRAL)] = field(default_factory=list)
     household: Annotated[str | None, option(shared.HOUSEHOLD)] = None
 
     def single_columns(self) -> dict[str, Any]:
-        """Return what is said of whose records they are, which needs no look at the columns."""
+        """Return the person and household options, which do not depend on the columns."""
         return {name: getattr(self, name) for name in ("household", "person", "one_record_per_person")}
 
 
 @dataclass(frozen=True)
 class OfBaskets(OptionGroup):
-    """Where items stand, in a file of sets of items."""
+    """The place of items in a file of sets of items."""
 
     panel: ClassVar[str | None] = "Sets of items"
     baskets: bool = False
@@ -299,13 +299,13 @@ class OfBaskets(OptionGroup):
     tree: Annotated[str | None, option(shared.TREE)] = None
 
     def are_meant(self, source: str) -> bool:
-        """Say whether a source is baskets: by the option, or because bundled ones are called so."""
+        """Return whether a source is baskets: by the option, or by the name of bundled ones."""
         from sfumato.data.bundled import BASKETS
 
         return self.baskets or (source in BASKETS and not Path(source).is_file())
 
     def declaration(self, source: str, reading: TextFile) -> BasketsDeclaration:
-        """Say where the baskets are."""
+        """Return the declaration of the baskets."""
         from sfumato.data.declaration import BasketsDeclaration
 
         reading.refuse_for_baskets()
@@ -316,7 +316,7 @@ class OfBaskets(OptionGroup):
     def declared_in(
         self, name: str, reading: TextFile, separator: str | None = None, encoding: str | None = None
     ) -> BasketsDeclaration:
-        """Find out where baskets are: in a study, bundled, or in a file, of which the options speak."""
+        """Return the declaration of baskets in a study, bundled, or in a file with these options."""
         from sfumato.auditing.question import study_file
         from sfumato.data.declaration import BasketsDeclaration
         from sfumato.tradeoff.study.study import read_study
@@ -334,16 +334,16 @@ class OfBaskets(OptionGroup):
         return declared if self.tree is None else replace(declared, tree=self.tree)
 
     def refuse_for_table(self, more: Mapping[str, object] | None = None) -> None:
-        """Raise where something was given that is about sets of items only."""
+        """Raise if an option for sets of items was given."""
         refuse({**self.given(), **(more or {})}, t("notice.about_sets_items"))
 
 
 @dataclass(frozen=True)
 class OfTable(OptionGroup):
-    """What is said of a table besides its roles."""
+    """The declarations of a table besides its roles."""
 
     hierarchies: Annotated[
-        list[Path], option(shared.HIERARCHIES, "; of several, the last that knows a column decides")
+        list[Path], option(shared.HIERARCHIES, "; of several, the last that contains a column decides")
     ] = field(default_factory=list)
     weight: Annotated[list[str], option(shared.WEIGHTS, "; repeat, or separate by commas")] = field(
         default_factory=list
@@ -351,7 +351,7 @@ class OfTable(OptionGroup):
     missing: Annotated[str, option(shared.MISSING_VALUES)] = "value"
 
     def declaration(self, source: str, roles: RoleOptions, reading: TableReading) -> TableDeclaration:
-        """Say where the table is; its roles are those that need no look at its columns."""
+        """Return the declaration of the table, with the roles that do not depend on its columns."""
         from sfumato.data.declaration import TableDeclaration
 
         first = str(self.hierarchies[0]) if self.hierarchies else None
@@ -359,7 +359,7 @@ class OfTable(OptionGroup):
         return self._said_of(declared, self.hierarchies[1:])
 
     def declared(self, source: str, study: Study | None, roles: RoleOptions, reading: TableReading) -> DataDeclaration:
-        """Say where the table is, perhaps with items: in a study, of which options that are given say otherwise."""
+        """Return the declaration of the table or the study, with given options replacing the study's."""
         from sfumato.data.declaration import DataDeclaration
 
         if study is None:
@@ -385,14 +385,14 @@ class OfTable(OptionGroup):
 
 @dataclass(frozen=True)
 class Writing(OptionGroup):
-    """How a file is written."""
+    """The options for writing a file."""
 
     escape_formulas: bool = False
     force: bool = False
 
 
 def columns(given: list[str], known: Any) -> tuple[str, ...]:
-    """Split comma lists, but only where no column has that whole name."""
+    """Split comma lists, unless a column has the whole name."""
     names: list[str] = []
     for text in given:
         names.extend([text] if text in known else [part.strip() for part in text.split(",") if part.strip()])
@@ -401,7 +401,7 @@ def columns(given: list[str], known: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class OfItems(OptionGroup):
-    """A set of items of every record, beside the columns of a table."""
+    """A set of items of each record, in addition to the columns of a table."""
 
     panel: ClassVar[str | None] = OfBaskets.panel
     items: Annotated[str | None, option(shared.ITEM_COLUMN)] = None
@@ -414,7 +414,7 @@ class OfItems(OptionGroup):
         return self.items is not None or self.items_file is not None
 
     def declaration(self, table: TableDeclaration, sets: OfBaskets) -> DataDeclaration:
-        """Say where the table and the items of its records are."""
+        """Return the declaration of the table and its items."""
         from sfumato.data.declaration import DataDeclaration, ItemsDeclaration
 
         refuse({"--baskets": sets.baskets, "--set column": sets.column}, t("notice.about_sets_without_table"))
@@ -423,5 +423,5 @@ class OfItems(OptionGroup):
         return DataDeclaration(table, ItemsDeclaration(*at, named))
 
     def refuse_alone(self) -> None:
-        """Raise where something was given that is about items, and nobody says where they are."""
+        """Raise if an option for items was given without their place."""
         refuse(self.given(), t("notice.about_items_records"))

@@ -1,4 +1,4 @@
-"""What commands share: column lists, the bar of progress, the word on a first run, JSON on stdout."""
+"""Shared output of commands: column lists, the progress bar, the notice of a first run, JSON on stdout."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.study.candidate import Candidate
     from sfumato.tradeoff.study.study import Study
 
-GOES_ON = "stopped; what was found is kept, the same command goes on from there"
+GOES_ON = "stopped; results so far are kept, and the same command continues from there"
 
 SECONDS_BETWEEN_LINES = 10.0
-"""How long a command is silent before it reports progress to a stderr that is no terminal, and between two lines."""
+"""Seconds before the first progress line on a stderr that is no terminal, and between two lines."""
 
 STEPS = {
     "read": "reading the data",
@@ -34,22 +34,22 @@ STEPS = {
     "verify": "checking the written draft",
     "certify": "writing the certificates",
 }
-"""What the steps of a publication are called."""
+"""The names of the steps of a publication."""
 
 FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
-"""What no name of a file may have on some system."""
+"""Characters that are invalid in file names on some system."""
 
 RESERVED = frozenset(
     ["CON", "PRN", "AUX", "NUL", *(f"{device}{number}" for device in ("COM", "LPT") for number in range(10))]
 )
-"""Names that are devices on Windows, whatever follows behind a point."""
+"""Names that are devices on Windows, with any extension."""
 
 LONGEST_NAME = 200
-"""Bytes; names of files are at most 255 nearly everywhere."""
+"""Bytes; most systems limit names to 255."""
 
 
 def folder_named(name: str, ending: str) -> Path:
-    """Name the folder of a study's results after the study, in the current folder and nowhere else."""
+    """Return the results folder of a study: a plain name in the current folder."""
     reserved = name.partition(".")[0].rstrip().upper() in RESERVED
     if not name.strip(" .") or reserved or len(name.encode()) > LONGEST_NAME or FORBIDDEN.search(name):
         raise BadInputError(t("cli.bad_folder_name", name=name))
@@ -57,7 +57,7 @@ def folder_named(name: str, ending: str) -> Path:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder for results, if it is not there."""
+    """Create a folder for results, if it does not exist."""
     if folder.exists() and not folder.is_dir():
         raise refusal("file_give_folder", folder=folder)
     try:
@@ -68,7 +68,7 @@ def make_folder(folder: Path) -> None:
 
 @contextmanager
 def not_left_empty(folder: Path) -> Iterator[None]:
-    """Take a folder away again where it turns out that nothing can be written into it."""
+    """Remove a new folder if nothing can be written into it."""
     try:
         yield
     except BadInputError:
@@ -86,7 +86,7 @@ def explored_into(
     earlier: Collection[Candidate] = (),
     as_json: bool = False,
 ) -> tuple[ExplorationOutcome, list[Path]]:
-    """Explore and search a study as its plan says, and write its map into a folder; resumes what was stopped."""
+    """Explore and search a study by its plan, and write its map into a folder; continues a stopped one."""
     from sfumato.report.folder import DRAWN, save_map
     from sfumato.report.map_summary import frontier_lines
     from sfumato.tradeoff.exploration.folder import mend_cache
@@ -105,7 +105,7 @@ def explored_into(
     if outcome.map_ is not None:
         tell(outcome.map_.about["notices"])
         tell_undrawn(files, DRAWN)
-    elif outcome.frontier is not None and not as_json:  # the best so far, and no map
+    elif outcome.frontier is not None and not as_json:  # the best so far, without a map
         lines = "\n".join(frontier_lines(outcome.frontier))
         if not len(outcome.frontier):
             raise InfeasibleError(lines)
@@ -117,7 +117,7 @@ def explored_into(
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int, str], None]]:
-    """Show a bar with the time left on stderr; where that is no terminal, print a line from time to time."""
+    """Show a progress bar with the remaining time on stderr; without a terminal, print a line from time to time."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -134,7 +134,7 @@ def progress(what: str) -> Iterator[Callable[[int, int, str], None]]:
 
 @contextmanager
 def report_steps() -> Iterator[None]:
-    """Name on stderr the step at which a publication is."""
+    """Report the steps of a publication on stderr."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -148,7 +148,7 @@ def report_steps() -> Iterator[None]:
 
 
 def occasional_line() -> Callable[[str], None]:
-    """Return a function that prints a line on stderr, unless the last one, or the start, was a moment ago."""
+    """Return a function that prints a line on stderr, with a minimum interval."""
     printed = [time.monotonic()]
 
     def print_line(text: str) -> None:
@@ -160,7 +160,7 @@ def occasional_line() -> Callable[[str], None]:
 
 
 def announce_first_run() -> None:
-    """Say that kernels have to be compiled, if so."""
+    """Report that kernels have to be compiled, if so."""
     from sfumato.runtime.kernels import compiled_before
 
     if not compiled_before():
@@ -168,7 +168,7 @@ def announce_first_run() -> None:
 
 
 def tell_undrawn(files: list[Path], wanted: tuple[str, ...]) -> None:
-    """Say which files of a map could not be drawn, and what would help."""
+    """Report the files of a map that could not be drawn, with a remedy."""
     written = {file.name for file in files}
     if lacking := [name for name in wanted if name not in written]:
         from sfumato.texts.html import no_room  # with the templates of pages
@@ -177,13 +177,13 @@ def tell_undrawn(files: list[Path], wanted: tuple[str, ...]) -> None:
 
 
 def tell(notices: Iterable[str]) -> None:
-    """Print what should be known besides, on stderr."""
+    """Print notices on stderr."""
     for notice in notices:
         typer.echo(f"note: {as_typed(notice)}", err=True)
 
 
 def say(values: Mapping[str, Any], lines: Iterable[str], as_json: bool) -> None:
-    """Print a result: its values for a program, or its lines for a person."""
+    """Print a result: its values as JSON, or its lines."""
     if as_json:
         print_json(dict(values))
     else:
@@ -191,7 +191,7 @@ def say(values: Mapping[str, Any], lines: Iterable[str], as_json: bool) -> None:
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """Print what a program reads."""
+    """Print JSON."""
     from sfumato.config.documents import json_text
 
     typer.echo(json_text(content), nl=False)

@@ -24,7 +24,7 @@ OF_ITEMS = "is about a table with a column of items; name it (--items COLUMN)"
 
 @dataclass(frozen=True)
 class RecipeOptions(options.OptionGroup):
-    """Who makes the release, and what it must satisfy."""
+    """The anonymizer and the requirement."""
 
     require: list[str] = field(default_factory=list)
     maker: Annotated[str | None, typer.Option("--with")] = None
@@ -38,16 +38,16 @@ class RecipeOptions(options.OptionGroup):
 
     @property
     def of_items(self) -> dict[str, object]:
-        """What is about the items of a table."""
+        """The options for the items of a table."""
         return {"--items-with": self.items_with, "--set merging": self.merging, "--set sets": self.sets}
 
     @property
     def requirement(self) -> str:
-        """All that is required, as one text."""
+        """All requirements as one text."""
         return " & ".join(self.require)
 
     def limits(self) -> dict[str, Any]:
-        """Read what the items of a release must be good for, and how many may be suppressed."""
+        """Parse utility constraints and suppression limit of items."""
         from sfumato.requirements.items import SuppressionLimit, suppression_limit, utility_constraints
 
         return {
@@ -71,7 +71,7 @@ def anonymize(
     no_certificate: bool = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Make one release of a table or of baskets, in one line, and say what it achieves."""
+    """Make one release of a table or of baskets, and report its measures."""
     from sfumato.data.declaration import DataDeclaration
     from sfumato.publish.publication import Clock, Target, single_table
     from sfumato.tradeoff.study.candidate import files_of
@@ -117,7 +117,7 @@ def anonymize(
         data = opened.open(rows)
     clock.end("read")
     if alone or beside:
-        from sfumato.publish.pipeline import single_items  # what tables do without
+        from sfumato.publish.pipeline import single_items  # not needed for tables
 
         single = single_items(data, candidate, declared, target, clock)
     else:
@@ -127,7 +127,7 @@ def anonymize(
 
 
 def _study(source: str) -> Any:
-    """Return the study that the data are named by, with its roles, hierarchies and reading; None where it is none."""
+    """Return the study of the data, with its roles, hierarchies and reading; None if they are no study."""
     if not source.lower().endswith(".toml"):
         return None
     from sfumato.tradeoff.study.study import read_study
@@ -136,7 +136,7 @@ def _study(source: str) -> Any:
 
 
 def _of_table(recipe: RecipeOptions, target: Target) -> Candidate:
-    """Say how a release of a table is made; what cannot be asked for is refused before the table is read."""
+    """Return the candidate for a table; infeasible requests are refused before the table is read."""
     from sfumato.anonymizers import anonymizer
     from sfumato.anonymizers.anonymizer import Anonymizer
     from sfumato.anonymizers.external.external import Brought
@@ -155,7 +155,7 @@ def _of_table(recipe: RecipeOptions, target: Target) -> Candidate:
 
 
 def _of_items(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candidate:
-    """Say how a release of a table with items is made."""
+    """Return the candidate for a table with items."""
     from sfumato.anonymizers import anonymizer
     from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer
     from sfumato.anonymizers.items.items_of_groups import FORM, NoMerging, merging
@@ -180,7 +180,7 @@ def _of_items(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candidat
 
 
 def _of_baskets(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candidate:
-    """Say how a release of baskets is made."""
+    """Return the candidate for baskets."""
     from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer, usual_maker
     from sfumato.publish.publication import basket_layout
     from sfumato.requirements.items import basket_requirement

@@ -1,4 +1,4 @@
-"""The door: the commands put together, and errors turned into sentences."""
+"""The command-line application: all commands, and errors as sentences."""
 
 import os
 import sys
@@ -44,7 +44,7 @@ def _sfumato(
 
 
 NO_FRONTIER = (
-    "the command frontier was removed; write `sfumato explore STUDY --preset dewri`, and ask the map then: "
+    "the command frontier was removed; run `sfumato explore STUDY --preset dewri`, then ask the map: "
     '`sfumato ask DIR "k within loss 0.25" --search 60s`'
 )
 
@@ -82,7 +82,7 @@ def _command() -> int:
 
 
 def _failed(message: str, code: int) -> int:
-    """Say why, unless the reason is that Ctrl-C was pressed."""
+    """Report the reason, unless Ctrl-C was pressed."""
     if not interrupts.pressed():
         print(f"sfumato: {as_typed(message)}", file=sys.stderr)
     return code

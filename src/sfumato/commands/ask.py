@@ -1,6 +1,6 @@
-"""`sfumato ask`: the publisher's questions, answered over a map; a study is explored first, and searched if wanted.
+"""`sfumato ask`: the publisher's questions, answered over a map; a study is first explored, and optionally searched.
 
-`sfumato choose`: the recommendation, and why.
+`sfumato choose`: the recommendation with reasons.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def ask(
 ) -> None:
     """Answer a question over all releases on a map: the best measure within bounds, its neighbours, how to publish it.
 
-    Exit code 1 where nothing fits.
+    Exit code 1 if nothing fits.
     """
     from sfumato.tradeoff.exploration.folder import read_map
     from sfumato.tradeoff.question.answer import check_subject
@@ -65,7 +65,7 @@ def ask(
 
 
 def _chosen_by(question: str) -> dict[str, str]:
-    """Return how one release of a map is chosen, where the question is such a way or a recipient."""
+    """Return the method of choice, if the question is a method or a recipient."""
     from sfumato.tradeoff.question.recipients import RECIPIENTS
 
     word = question.strip()
@@ -73,7 +73,7 @@ def _chosen_by(question: str) -> dict[str, str]:
 
 
 def tell_choice(map_: Map, folder: Path, as_json: bool, details: bool, **asked: Any) -> None:
-    """Print the release that is recommended; where nothing fits, that and what to relax, exit code 1."""
+    """Print the recommended release; if nothing fits, the necessary relaxations, exit code 1."""
     from sfumato.report.answer_summary import choice_brief, choice_lines, choice_values
     from sfumato.report.point_summary import release_command
     from sfumato.tradeoff.question.answer import NothingFitsError
@@ -94,7 +94,7 @@ def tell_choice(map_: Map, folder: Path, as_json: bool, details: bool, **asked: 
 
 
 def tell_reply(reply: Reply, map_: Map, folder: Path, as_json: bool, details: bool) -> None:
-    """Print a reply; where nothing fits, that and what to relax, exit code 1."""
+    """Print a reply; if nothing fits, the necessary relaxations, exit code 1."""
     from sfumato.report.answer_summary import nothing_fits, reply_brief, reply_lines, reply_values
 
     if as_json:
@@ -109,7 +109,7 @@ def tell_reply(reply: Reply, map_: Map, folder: Path, as_json: bool, details: bo
 
 
 def _asked_of(study: Study, folder: Path, question: Question | None, seconds: float | None, workers: int | None) -> Map:
-    """Explore a study into a folder, with what answers the question best."""
+    """Explore a study into a folder, with candidates for the question."""
     outcome, _ = explored_into(folder, study, seconds, workers, question)
     if outcome.map_ is None:
         raise InfeasibleError(t("refusal.study_searches_may_not"))
@@ -117,10 +117,10 @@ def _asked_of(study: Study, folder: Path, question: Question | None, seconds: fl
 
 
 def _grown(given: Study, folder: Path, question: Question | None) -> Study:
-    """Return a study with what earlier searches have added to its map in this folder, so that nothing gets lost.
+    """Return a study with the candidates that earlier searches have added to its map in this folder.
 
-    What the question is about is measured, and so is what earlier ones were about; where those have added noisy
-    releases, the map stays on axes that these have too.
+    It measures what this question and earlier ones need. If earlier searches have added noisy releases, the map remains
+    on axes that these have.
     """
     from sfumato.tradeoff.study.study import read_study
 
@@ -157,7 +157,7 @@ def choose(
     details: Details = False,
     as_json: AsJson = False,
 ) -> None:
-    """Recommend one point of a map and say why: the knee; with bounds, a recipient or a loss, the best within them."""
+    """Recommend one point of a map, with reasons: the knee, or the best within bounds, of a recipient or a loss."""
     from sfumato.tradeoff.exploration.folder import read_map
     from sfumato.tradeoff.question.question import read_bounds
 
@@ -197,7 +197,7 @@ def _question(
     prefer: str | None,
     limits: dict[str, dict[str, float]],
 ) -> Question:
-    """Put a question about a loss into the grammar; where nothing is preferred, what every release requires."""
+    """Return the question about a loss; without a preference, about the measure that all releases require."""
     from sfumato.tradeoff.question.answer import required
     from sfumato.tradeoff.question.question import SHARE, Bound, Question, given_bounds
 

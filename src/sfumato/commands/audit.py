@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from sfumato.auditing.audit import Audit
 
 LAID_OUT = ("delimiter", "encoding", "sheet", "header", "header_row", "columns", "engine", "memory", "spill")
-NO_ITEMS = "is not known of a table with a column of items (--items); leave one of them out"
-NO_TABLE = "is about tables, and --baskets says that the file holds sets of items; leave one of them out"
+NO_ITEMS = "is not supported for a table with a column of items (--items); leave one of them out"
+NO_TABLE = "is about tables, but --baskets means that the file contains sets of items; leave one of them out"
 
 
 @dataclass(frozen=True)
 class OriginalOptions(OptionGroup):
-    """What the file was made of."""
+    """The original data of the file."""
 
     original: str | None = None
     original_encoding: str | None = None
@@ -44,7 +44,7 @@ class OriginalOptions(OptionGroup):
 
 @dataclass(frozen=True)
 class AboutTable(OptionGroup):
-    """How a published table is read and what else is known of it."""
+    """How to read a published table, and further facts about it."""
 
     group: str | None = None
     hierarchies: Path | None = None
@@ -60,7 +60,7 @@ class AboutTable(OptionGroup):
 
 @dataclass(frozen=True)
 class AboutBaskets(OptionGroup):
-    """What is known of published baskets."""
+    """Facts about published baskets."""
 
     panel: ClassVar[str | None] = OfBaskets.panel
 
@@ -72,7 +72,7 @@ class AboutBaskets(OptionGroup):
 
 @dataclass(frozen=True)
 class AboutItems(OptionGroup):
-    """A column of items beside the quasi-identifiers of a table."""
+    """A column of items in addition to the quasi-identifiers of a table."""
 
     panel: ClassVar[str | None] = OfBaskets.panel
 
@@ -81,7 +81,7 @@ class AboutItems(OptionGroup):
     items_file: str | None = None
 
     def second(self, original: str | None, sets: OfBaskets) -> tuple[str, str, str] | None:
-        """Say where the items of the original stand, where that is a second file."""
+        """Return the second file of the original with its items, if there is one."""
         if self.items_file is None:
             return None
         if original is None or sets.id is None or sets.item is None:
@@ -103,7 +103,7 @@ def audit(
     escaped_formulas: bool = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure any published file from what stands in it: a second opinion that shares nothing with its maker."""
+    """Measure any published file from its content: a second opinion that shares no code with its maker."""
     from sfumato.publish.audit_report import audit_lines
 
     wanted = " & ".join(require) if require else None
@@ -166,7 +166,7 @@ def _of_table(
 def _about_items(
     file: Path, original: OriginalOptions, about: AboutTable, baskets: OfBaskets, sets: AboutBaskets, items: AboutItems
 ) -> dict[str, Any]:
-    """Say what is asked of a column of items; nothing where there is none. `beside` is the original's second file."""
+    """Return the options of a column of items; empty without one. `beside` is the original's second file."""
     if items.items is None:
         return {}
     from sfumato.auditing.items import legend_beside, read_legend
@@ -228,7 +228,7 @@ def _of_baskets(
 
 
 def _are_of_published(file: Path, original: Path, sets: OfBaskets) -> bool:
-    """Say whether --id and --item name columns of the published file, and not of the original, which has them first."""
+    """Return whether --id and --item are columns of the published file, and not of the original, which has priority."""
     from sfumato.engines.item_files import has_columns
 
     names = sets.id, sets.item
@@ -238,7 +238,7 @@ def _are_of_published(file: Path, original: Path, sets: OfBaskets) -> bool:
 def _with_items(
     original: OriginalOptions, about: AboutTable, second: tuple[str, str, str], names: Sequence[str], column: str
 ) -> Any:
-    """Read the original with its items, which stand in a second file, in one column."""
+    """Read the original with items from a second file as one column."""
     from sfumato.data.item_reading import rows_with_items
     from sfumato.engines import open_rows
     from sfumato.engines.protocol import Reading
@@ -251,7 +251,7 @@ def _with_items(
 
 
 def _certified(file: Path, certificate: Path, wanted: str | None, as_json: bool) -> bool:
-    """Check that a certificate speaks of a file; say whether that is all there is to say of it."""
+    """Check that a certificate belongs to a file; return whether nothing else can be checked."""
     from sfumato.auditing.items import legend_file
     from sfumato.publish.audit_report import certified_lines
     from sfumato.publish.certificate import check_certificate, read_certificate

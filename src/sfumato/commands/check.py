@@ -1,4 +1,4 @@
-"""`sfumato check`: how risky data are as they stand, and whether a study would run."""
+"""`sfumato check`: the risk of unanonymized data, and whether a study would run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SampledOptions(OptionGroup):
-    """How the table came out of a population."""
+    """How the table was sampled from a population."""
 
     sampling_weight: Annotated[str | None, typer.Option("--weight")] = None
     household: str | None = None
@@ -55,7 +55,7 @@ def check(
     details: Details = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say how risky a table is (or baskets are) as it stands, and whether a study would run (exit 1 if not)."""
+    """Measure the risk of an unanonymized table (or baskets), and check whether a study would run (exit 1 if not)."""
     from sfumato.report.check_summary import check_in_words
 
     started = time.perf_counter()
@@ -75,7 +75,7 @@ def check(
 def _items(
     name: str, roles: Named, about: OfTable, reading: TableReading, baskets: OfBaskets, items: OfItems, known: int
 ) -> ItemsCheck | None:
-    """Check records with items, or a study of some, where that is what the name stands for."""
+    """Check records with items, or a study of them; None for a table."""
     from sfumato.tradeoff._check_items import check_items
     from sfumato.tradeoff.study.study import read_study
 
@@ -122,7 +122,7 @@ def _table(
 
 
 def _opened(declared: DataDeclaration, roles: Named) -> Any:
-    """Open data whose roles are given as options."""
+    """Open data with roles from options."""
     rows = declared.open_rows()
     opened = declared.with_table(**roles.of_rows(rows)).open(rows)
     announce_first_run()

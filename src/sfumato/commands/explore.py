@@ -32,9 +32,9 @@ def explore(
     details: Details = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make and measure all candidates of a study, search on as it says, and draw the map.
+    """Make and measure all candidates of a study, search further as it specifies, and draw the map.
 
-    Resumes where it was stopped.
+    Continues a stopped run.
     """
     from sfumato.measures.classification.classification import Classification
     from sfumato.report.folder import PUBLIC_FILES
@@ -91,7 +91,7 @@ def explore(
 
 
 def _folder(name: str, study: Study) -> Path:
-    """Name the folder of a study's map: where its search goes on, if its file lies in a map's folder."""
+    """Return the folder of a study's map: the study's own folder if that has a map, so that its search continues."""
     beside = Path(name).parent
     if Path(name).is_file() and getattr(study, "search", None) is not None and (beside / "points.json").is_file():
         return beside
@@ -99,7 +99,7 @@ def _folder(name: str, study: Study) -> Path:
 
 
 def _earlier(folder: Path, given: Study) -> Sequence[Candidate]:
-    """Return what an earlier run has put on the map of a folder; raise where that is the map of another search."""
+    """Return the candidates of an earlier run in a folder; raise if its map is of another search."""
     from sfumato.tradeoff.exploration.run import CHECKPOINT
     from sfumato.tradeoff.study.study import read_study
 

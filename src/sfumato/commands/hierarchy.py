@@ -1,4 +1,4 @@
-"""`sfumato hierarchy`: the tree of one column with counts, as editable TOML, and what each level would do to k."""
+"""`sfumato hierarchy`: the tree of one column with counts, as editable TOML, and the effect of each level on k."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def hierarchy(
     force: bool = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the hierarchy of a column with counts, say what each level would do to k, write it as TOML to edit."""
+    """Show the hierarchy of a column with counts and the effect of each level on k, as editable TOML."""
     from sfumato.report.check_summary import hierarchy_in_words
     from sfumato.runtime.staging import check_targets
     from sfumato.tradeoff.hierarchy_levels import hierarchy as looked_at
@@ -48,7 +48,7 @@ def hierarchy(
 
 
 def _declaration(name: str, column: str, others: Others, about: OfTable, reading: TableReading) -> TableDeclaration:
-    """Say where the table is and what else an outsider knows: a study says it itself."""
+    """Return the declaration of the table and its quasi-identifiers; a study contains these."""
     from sfumato.tradeoff.study.study import of_table, read_study
 
     if name.lower().endswith(".toml"):
@@ -62,7 +62,7 @@ def _declaration(name: str, column: str, others: Others, about: OfTable, reading
 
 
 def _with_role(declared: TableDeclaration, column: str) -> TableDeclaration:
-    """Let a column be looked at that has no hierarchy by its role: as if an outsider could know it."""
+    """Return the declaration with a column that has no hierarchy by its role as a quasi-identifier."""
     quasi = declared.roles.quasi if declared.quasi or declared.is_bundled else ()
     if quasi and column in (*quasi, *declared.roles.sensitive):
         return declared

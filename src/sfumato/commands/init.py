@@ -1,6 +1,6 @@
-"""`sfumato init`: a first study of a table or of baskets, for a person to correct.
+"""`sfumato init`: a first study of a table or of baskets, for editing.
 
-`sfumato policy`: what an attacker may know of baskets, or what may be published together, made of the data.
+`sfumato policy`: privacy constraints (an attacker's knowledge of baskets) or utility constraints, made from the data.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 WIDEST = 28
 ROLES = (
-    "identifier: never published. person: whose record it is, never published. quasi: what others may know of\n"
-    "somebody, made coarser. sensitive: what nobody should learn of somebody, published and protected. UNDECIDED: not\n"
+    "identifier: never published. person: the person of each record, never published. quasi: known to an attacker,\n"
+    "generalized. sensitive: must not be learned about a person, published and protected. UNDECIDED: not\n"
     "published."
 )
 
@@ -43,9 +43,9 @@ def init(
     force: bool = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Look at a table, guess roles and hierarchies, and write a study.toml with comments for a person to correct.
+    """Read a table, guess roles and hierarchies, and write a commented study.toml for editing.
 
-    Roles that are given (--quasi, --sensitive, --neutral, --identifier) are taken, the others are guessed.
+    Given roles (--quasi, --sensitive, --neutral, --identifier) are used, the others are guessed.
     """
     from sfumato.data.declaration import TableDeclaration
     from sfumato.runtime.staging import check_target
@@ -78,14 +78,14 @@ def init(
 
 
 def _sets_of_items(path: Path, encoding: str | None) -> list[str]:
-    """Say that a text file looks as if it held sets of items."""
+    """Return a notice if a text file looks like sets of items."""
     from sfumato.engines._text_files import DELIMITED
     from sfumato.engines.item_files import are_ragged, field_counts, named_rows
 
     name = path.name.lower().removesuffix(".gz")
     if not path.is_file() or not name.endswith((*DELIMITED, ".dat", ".data", ".basket")):
         return []
-    with suppress(BadInputError):  # whoever reads it as a table will say so
+    with suppress(BadInputError):  # reading it as a table reports it
         counts = field_counts(path, encoding)
         if are_ragged(counts):
             lengths = t("notice.lines_between_fields", counts=min(counts), counts_2=max(counts))
@@ -102,7 +102,7 @@ def _items(
     baskets: options.OfBaskets,
     items: options.OfItems,
 ) -> tuple[DataDeclaration, Any]:
-    """Open records with items; quasi-identifiers beside them are named, not guessed."""
+    """Open records with items; their quasi-identifiers are given, not guessed."""
     from sfumato.data.declaration import DataDeclaration, TableDeclaration
 
     if not items.are_meant:
@@ -144,7 +144,7 @@ def _as_plain(draft: Draft, to: Path) -> dict[str, object]:
 
 
 def _role(draft: Draft, guess: Guess) -> str | None:
-    """Name the role of a column: the person column is an identifier that says whose record it is."""
+    """Return the displayed role of a column: the person column is an identifier, too."""
     return "person" if guess.column == draft.declaration.person else guess.role
 
 
@@ -153,7 +153,7 @@ def _plain(value: object) -> object:
 
 
 def _print(draft: Draft, to: Path) -> None:
-    """Say what was guessed and why, and what comes next."""
+    """Print the guesses with reasons, and the next steps."""
     from sfumato.data.guessing import shown
     from sfumato.engines.locations import shown_place
 
@@ -172,7 +172,7 @@ def _print(draft: Draft, to: Path) -> None:
 
 
 def _remarks(draft: Draft, to: Path) -> Iterator[str]:
-    """Say what somebody should decide, and what comes of the draft as it is."""
+    """Yield the open decisions, and properties of the draft."""
     from sfumato.data.guessing import shown
 
     if draft.added_na:

@@ -1,4 +1,4 @@
-"""`sfumato options`: what can be chosen, and what each option means.
+"""`sfumato options`: all choices, and the meaning of each option.
 
 `sfumato datasets`: the bundled tables.
 """
@@ -43,7 +43,7 @@ def _values(entry: Entry | Measure) -> dict[str, object]:
 
 
 def _print_all() -> None:
-    """List every name with what it does, section by section."""
+    """List every name with its description, section by section."""
     from sfumato.measures.all_measures import MEASURES
     from sfumato.tradeoff import catalogue
 
@@ -60,7 +60,7 @@ def _print_all() -> None:
 
 
 def _print_one(section: str, entry: Entry | Measure) -> None:
-    """Say what something is, how it is written, and what each option means."""
+    """Print the description, the text form and the options of an entry."""
     from sfumato.measures.all_measures import Measure
 
     if isinstance(entry, Measure):

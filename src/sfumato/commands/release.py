@@ -1,6 +1,6 @@
 """`sfumato release`: publish a point of a map with its certificate.
 
-`sfumato apply`: recode new data as an earlier release was.
+`sfumato apply`: recode new data by the mapping of an earlier release.
 """
 
 import time
@@ -25,7 +25,7 @@ def release(
     legend: str = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Publish a point of a map: the data, and a certificate of what it promises, re-checked on the written file."""
+    """Publish a point of a map: the data, and a certificate of the promise, verified on the written file."""
     from sfumato.publish.pipeline import publish_point
 
     announce_first_run()
@@ -55,7 +55,7 @@ def apply(
     layout: str = "rows",
     as_json: AsJson = False,
 ) -> None:
-    """Recode new data under an existing release; refuses what the mapping does not know and groups that fail."""
+    """Recode new data by an existing release; refuses unknown values and groups that fail."""
     from sfumato.auditing.ledger import ledger_of
     from sfumato.publish.apply import apply as applied
     from sfumato.publish.mapping import ItemMapping, read_mapping

@@ -49,7 +49,7 @@ def reproduce(
 
 
 def _print_claim(claim: Claim) -> None:
-    """Print what came of a claim and over which range; where it does not hold, both numbers and the reason."""
+    """Print the result of a claim with its range; if it does not hold, both numbers and the reason."""
     mark = "DOES NOT HOLD" if claim.verdict == "differs" and claim.status == "required" else claim.verdict
     typer.echo(f"{mark:14} {claim.id:36} {claim.claim}")
     if claim.tested_over:

@@ -22,7 +22,7 @@ def serve(
 ) -> None:
     """Open the workbench: all steps from a file to a published release, in a browser.
 
-    It listens on this machine alone. The address that is printed holds a secret that lets one browser in, once.
+    It listens on this machine alone. The printed address contains a secret that admits one browser, once.
     """
     from sfumato.runtime.memory import OpeningLimits, read_size
     from sfumato.workbench.app import serve as served

@@ -1,11 +1,10 @@
-"""The border for documents: JSON and TOML of ours that come back in, after an editor, a crash or a stranger had them.
+"""Reading JSON and TOML documents of the program safely, after an editor, a crash or a stranger has changed them.
 
-What comes out of here is plain values without a trap (no nesting that exhausts the stack, no number beyond 128 bits,
-nothing that is not a number, no key twice, no half of a surrogate pair) and of the shape that was asked for; or one
-sentence that names the file, the place in it and what is wrong there. So readers behind the border check meanings,
-never types.
+The result is plain values of the requested shape, without traps: no nesting that exhausts the stack, no number beyond
+128 bits or that is not a number, no repeated key, no half of a surrogate pair. Otherwise one sentence names the file,
+the place and the error. Code that uses the values therefore checks meanings, never types.
 
-Plain values for JSON: infinities as texts, numpy numbers as numbers; and back.
+Also plain values for JSON: infinities as texts, numpy numbers as numbers; and back.
 """
 
 import json
@@ -23,24 +22,24 @@ from sfumato.config.options import shortened
 from sfumato.errors import BadInputError
 
 DEEPEST = 100
-"""How deep a document may be nested; ours have fewer than ten levels, a hierarchy in nested lists some dozens."""
+"""The maximum nesting of a document; ours have fewer than ten levels, a hierarchy in nested lists some dozens."""
 
 LARGEST_WHOLE = 2**128 - 1
-"""No whole number of ours is larger: the state of a random generator has 128 bits."""
+"""The largest whole number: the state of a random generator has 128 bits."""
 
 PLAIN_KEY = re.compile(r"[\w-]+")
 
 Shape = Callable[[Any, str], None]
-"""Raises ShapeError unless the value that stands at a place of a document is what belongs there."""
+"""Raises ShapeError unless a value at a place of a document has the expected shape."""
 
 
 class ShapeError(ValueError):
-    """Something in a document is not what belongs at its place; says where and what, but not in which file."""
+    """A value in a document has the wrong shape; the message has place and error, but not the file."""
 
 
 @cache
 def bundled_facts(name: str, folder: str = "data/files") -> Mapping[str, Any]:
-    """Return the facts that come with the package in a TOML file: names of columns, countries, schools, diagnoses."""
+    """Return bundled facts from a TOML file: names of columns, countries, schools, diagnoses."""
     return tomllib.loads((files("sfumato") / folder / f"{name}.toml").read_text(encoding="utf-8"))
 
 
@@ -61,28 +60,28 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path, what: str, shape: Shape | None = None) -> Any:
-    """Read a JSON file; `what` says what it should be, such as `a mapping`."""
+    """Read a JSON file; `what` is its expected content, such as `a mapping`."""
     return parse_json(read_text(path), str(path), what, shape)
 
 
 def parse_json(text: str, origin: str, what: str, shape: Shape | None = None) -> Any:
-    """Read a JSON text; `origin` names the file it stands in."""
+    """Parse a JSON text; `origin` is its file."""
     return _bordered(lambda: json.loads(text, object_pairs_hook=_object, parse_constant=_constant), origin, what, shape)
 
 
 def parse_toml(text: str, origin: str) -> dict[str, Any]:
-    """Read a TOML text; `origin` names the file it stands in."""
+    """Parse a TOML text; `origin` is its file."""
     content: dict[str, Any] = _bordered(lambda: tomllib.loads(text), origin, "a readable TOML file", None)
     return content
 
 
 def in_shape(content: Any, origin: str, what: str, shape: Shape) -> Any:
-    """Return a part of a document if it has the shape that it should have."""
+    """Return a part of a document if it has the expected shape."""
     return _bordered(lambda: content, origin, what, shape)
 
 
 def _bordered(parse: Callable[[], Any], origin: str, what: str, shape: Shape | None) -> Any:
-    """Parse and check a document; whatever is wrong with it becomes one sentence."""
+    """Parse and check a document; every error becomes one sentence."""
     try:
         content = parse()
         _check_plain(content)
@@ -93,7 +92,7 @@ def _bordered(parse: Callable[[], Any], origin: str, what: str, shape: Shape | N
         reason = f"it is nested more than {DEEPEST} levels deep"
     except (ShapeError, json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
         reason = str(error)
-    except ValueError:  # Python refuses to read whole numbers of more than 4,300 digits
+    except ValueError:  # Python refuses to parse whole numbers of more than 4,300 digits
         reason = "a whole number in it has thousands of digits"
     raise BadInputError(f"{origin}: not {what} ({reason})") from None
 
@@ -111,7 +110,7 @@ def _constant(name: str) -> float:
 
 
 def _check_plain(content: Any) -> None:
-    """Raise where a document holds what no reader behind the border could deal with; without recursion."""
+    """Raise if a document has values that are not plain; without recursion."""
     _check_value(content, "the document")
     waiting = [(content, "", 1)] if isinstance(content, dict | list) else []
     while waiting:
@@ -129,7 +128,7 @@ def _check_plain(content: Any) -> None:
 
 
 def _is_plain(value: Any) -> bool:
-    """Say without further ado that most values are harmless."""
+    """Return quickly whether a value is harmless, as most are."""
     return (
         value.isascii()
         if isinstance(value, str)
@@ -143,11 +142,11 @@ def _check_value(value: Any, place: str) -> None:
     if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
         raise ShapeError(f"{place} is a whole number of more than 128 bits")
     if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
-        raise ShapeError(f"{place} holds half of a surrogate pair, which is no character")
+        raise ShapeError(f"{place} has half of a surrogate pair, which is no character")
 
 
 def at(place: str, key: str | int) -> str:
-    """Name a place inside a place: `points[3].measures`."""
+    """Return the name of a place inside a place: `points[3].measures`."""
     if isinstance(key, int):
         return f"{place}[{key}]"
     name = key if PLAIN_KEY.fullmatch(key) else shortened(key)
@@ -156,7 +155,7 @@ def at(place: str, key: str | int) -> str:
 
 @contextmanager
 def named(origin: str) -> Iterator[None]:
-    """Name the file in what is wrong with what it says, where the sentence does not name it already."""
+    """Prepend the file to an error unless the sentence names it already."""
     try:
         yield
     except BadInputError as error:
@@ -167,33 +166,33 @@ def named(origin: str) -> Iterator[None]:
 
 
 def text(value: Any, place: str) -> None:
-    """Want a text."""
+    """Require a text."""
     _want(isinstance(value, str), place, "a text", value)
 
 
 def flag(value: Any, place: str) -> None:
-    """Want true or false."""
+    """Require true or false."""
     _want(isinstance(value, bool), place, "true or false", value)
 
 
 def number(value: Any, place: str) -> None:
-    """Want a number."""
+    """Require a number."""
     _want(isinstance(value, int | float) and not isinstance(value, bool), place, "a number", value)
 
 
 def plain(value: Any, place: str) -> None:
-    """Want a text, a number, true, false or null."""
+    """Require a text, a number, true, false or null."""
     _want(value is None or isinstance(value, str | int | float), place, "a text or a number", value)
 
 
 def number_or_infinity(value: Any, place: str) -> None:
-    """Want a number, or an infinity as we write it: a text."""
+    """Require a number, or an infinity as text."""
     if value not in ("inf", "-inf"):
         number(value, place)
 
 
 def whole(least: int = 0, most: int = 2**63 - 1) -> Shape:
-    """Want a whole number within bounds."""
+    """Require a whole number within bounds."""
 
     def shape(value: Any, place: str) -> None:
         good = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
@@ -203,7 +202,7 @@ def whole(least: int = 0, most: int = 2**63 - 1) -> Shape:
 
 
 def one_of(*choices: object) -> Shape:
-    """Want one of some values."""
+    """Require one of some values."""
 
     def shape(value: Any, place: str) -> None:
         good = any(type(value) is type(choice) and value == choice for choice in choices)
@@ -213,7 +212,7 @@ def one_of(*choices: object) -> Shape:
 
 
 def optional(inner: Shape) -> Shape:
-    """Want null, or something of a shape."""
+    """Require null, or a value of a shape."""
 
     def shape(value: Any, place: str) -> None:
         if value is not None:
@@ -223,7 +222,7 @@ def optional(inner: Shape) -> Shape:
 
 
 def listed(inner: Shape, length: int | None = None, least: int = 0) -> Shape:
-    """Want a list of things of one shape; of a certain length, or of at least some, if that is said."""
+    """Require a list of values of one shape, optionally of a length or a least length."""
     wanted = f"a list of {length}" if length is not None else f"a list of at least {least}" if least else "a list"
 
     def shape(value: Any, place: str) -> None:
@@ -236,7 +235,7 @@ def listed(inner: Shape, length: int | None = None, least: int = 0) -> Shape:
 
 
 def mapped(inner: Shape) -> Shape:
-    """Want an object whose values, under any keys, have one shape."""
+    """Require an object whose values, under any keys, have one shape."""
 
     def shape(value: Any, place: str) -> None:
         _want(isinstance(value, dict), place, "an object", value)
@@ -247,7 +246,7 @@ def mapped(inner: Shape) -> Shape:
 
 
 def together(*shapes: Shape) -> Shape:
-    """Want what has all of some shapes."""
+    """Require several shapes at once."""
 
     def shape(value: Any, place: str) -> None:
         for inner in shapes:
@@ -257,17 +256,17 @@ def together(*shapes: Shape) -> Shape:
 
 
 def anything(value: Any, place: str) -> None:
-    """Want nothing."""
+    """Accept any value."""
 
 
 def fields(needed: Mapping[str, Shape], further: Mapping[str, Shape] | None = None) -> Shape:
-    """Want an object with some keys, each of its own shape, and perhaps further ones; other keys are passed over."""
+    """Require an object with some keys, each with its shape, and optional further ones; other keys are ignored."""
 
     def shape(value: Any, place: str) -> None:
         _want(isinstance(value, dict), place, "an object", value)
         for key, inner in needed.items():
             if key not in value:
-                raise ShapeError(f"{at(place, key)} is not there")
+                raise ShapeError(f"{at(place, key)} is missing")
             inner(value[key], at(place, key))
         for key, inner in (further or {}).items():
             if key in value:
@@ -282,12 +281,12 @@ def _want(good: bool, place: str, wanted: str, value: Any) -> None:
 
 
 def to_plain(value: Any) -> Any:
-    """Make a value fit for JSON."""
+    """Return a value for JSON."""
     if isinstance(value, dict):
         return {key: to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [to_plain(item) for item in value]
-    if type(value).__module__ == "numpy" and hasattr(value, "item"):  # a number of numpy, which is not imported here
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):  # a numpy number; numpy is not imported here
         value = value.item()
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
         return "inf" if value > 0 else "-inf"
@@ -295,7 +294,7 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(value: Any) -> Any:
-    """Read the infinities of measures back."""
+    """Restore the infinities of measures."""
     if isinstance(value, dict):
         return {key: from_plain(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -304,6 +303,6 @@ def from_plain(value: Any) -> Any:
 
 
 def json_text(content: dict[str, Any], schema: int = 1) -> str:
-    """Write a JSON document of ours, with its schema version first."""
+    """Return a JSON document, with its schema version first."""
     plain = {"schema": schema, **to_plain(content)}
     return json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,21 +1,20 @@
-"""Objects that are their configuration: frozen dataclasses with a text form that parses and prints back.
+"""Configurations: frozen dataclasses with a text form that can be parsed and printed.
 
 `k-anonymity k=10`, `l-diversity l=3 variant=distinct on="marital status"`, `mondrian mode=relaxed`: a name, then
-keys with values. A value with blanks or quotes stands in double quotes, inner quotes doubled. A list has commas between
-its values (`columns=age,sex`), each in quotes of its own where it needs them.
+keys with values. A value with blanks or quotes is in double quotes, with inner quotes doubled. A list has commas
+between its values (`columns=age,sex`), each quoted separately if needed.
 
-A field declares its type and an `Option` with bounds and when it applies; the docstring below it says what it means:
+A field declares its type and an `Option` with bounds and conditions; the docstring below it is its meaning:
 
     k: Annotated[int, Option(least=1)]
-    '''How many records every group has at least.'''
+    '''The least number of records in every group.'''
 
-From that follow reading and printing of texts, the checks with their messages, the words for people, the tables in the
-docs, `sfumato options` and JSON Schema (`sfumato.options`).
+Parsing and printing of texts, checks with their messages, texts for people, tables in the docs, `sfumato options` and
+JSON Schema (`sfumato.options`) follow from these.
 
-The options that studies and the command line share, each said once: where data are and what their columns are.
-
-A field of a declaration carries one of these (`table.TableDeclaration`, `transactions.BasketsDeclaration`), and the
-command line's option of the same name shows the same sentence. Nothing heavy is imported here, since `--help` reads it.
+Also the options that studies and the command line share: the source of data and the roles of columns. A field of a
+declaration has one of these (`table.TableDeclaration`, `transactions.BasketsDeclaration`), and the command-line option
+of the same name shows the same sentence. Nothing heavy is imported here, because `--help` reads it.
 """
 
 import ast
@@ -38,38 +37,38 @@ TOKEN = re.compile(
     r"""\s*(?:(?P<key>[A-Za-z_][\w-]*)\s*=\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[^\s"]+)))(?=\s|$)"""
 )
 LARGEST = 1e300
-"""No parameter is larger: kernels read parameters as floating-point numbers."""
+"""The largest parameter, because kernels use floating-point numbers."""
 
 PLAIN = re.compile(r"""[^\s"=&]+""")
 
 
 @dataclass(frozen=True)
 class Option:
-    """What one field of a configuration is, said once."""
+    """The declaration of one field of a configuration."""
 
     meaning: str = ""
-    """In one sentence, or two: what it does. Empty where the docstring below the field has it."""
+    """Its meaning, in one or two sentences. Empty if the docstring below the field has it."""
 
     least: float | None = None
     more_than: float | None = None
     most: float | None = None
     when: tuple[str, ...] = ()
-    """A field and the values of it with which this one applies; elsewhere it must be left at its default."""
+    """Another field and the values of it with which this one applies; otherwise it must have its default."""
 
     needed: str = ""
-    """What to write where it applies and is not given: it has no default then."""
+    """An example value, if the field is required where it applies and has no default."""
 
     takes: str = ""
-    """What a text stands for: a column (quasi, sensitive, column, columns), a requirement, an anonymizer, a file.
+    """The kind of thing that a text names: a column (quasi, sensitive, column, columns), a requirement, a file, ...
 
-    `values`, `hierarchies` and `weights` are no texts but objects.
+    With `values`, `hierarchies` and `weights` the value is an object.
     """
 
     rare: bool = False
-    """Whether a file that is written says it only where it is not as usual."""
+    """Whether a written file contains it only if it differs from the default."""
 
     words: Mapping[str, str] = dataclass_field(default_factory=dict)
-    """How single values are put to people; `""` has the way of all others, with `{}` for the value."""
+    """Texts for single values; `""` has the text for all others, with `{}` for the value."""
 
     def __hash__(self) -> int:
         return hash((self.meaning, self.when))
@@ -80,44 +79,44 @@ Kinds = tuple["type[Configured]", ...]
 
 @dataclass(frozen=True)
 class Described:
-    """A field with its option: what forms, docs and checks are made of."""
+    """A field with its option, from which forms, docs and checks are made."""
 
     name: str
     key: str
-    """How it is written in texts and files."""
+    """Its key in texts and files."""
 
     type: type
-    """int, float, bool or str; object for a value that has options of its own."""
+    """int, float, bool or str; object for a value with its own options."""
 
     several: bool
     """Whether it is a list of such values."""
 
     choices: tuple[str, ...]
-    """All that it may be, where that is a list."""
+    """All allowed values, if they are listed."""
 
     optional: bool
-    """Whether it may be left unsaid (None)."""
+    """Whether it may be omitted (None)."""
 
     default: Any
-    """`MISSING` where it must be given."""
+    """`MISSING` if it is required."""
 
     option: Option
     owner: Any
-    """The class that has the field."""
+    """The class of the field."""
 
     kinds: Kinds = ()
-    """What its text can be, where it is a configuration of its own."""
+    """The possible configurations of its text, if it is one."""
 
     of_text: Callable[[str], Any] | None = None
-    """Who reads one of its values from a text, where the field says so beside its option."""
+    """The parser of one of its values, if the field declares one."""
 
     @property
     def meaning(self) -> str:
-        """What it does, in one sentence or two."""
+        """Its meaning, in one or two sentences."""
         return self.option.meaning or _docstrings_of_fields(self.owner).get(self.name, "")
 
     def check(self, value: Any) -> None:
-        """Raise unless the value is one that this field takes."""
+        """Raise unless the field accepts the value."""
         if value is None and self.optional:
             return
         if not self.several:
@@ -147,7 +146,7 @@ class Described:
             raise BadInputError(f"{self.key} must be {wanted}, not {shortened(value)}")
 
     def read(self, text: str, value: str) -> Any:
-        """Read a value from its text by the type of the field; of a list, all that stand between commas."""
+        """Parse a value by the type of the field; for a list, all values between commas."""
         if not self.several:
             return self._read_one(text, value)
         return tuple(self._read_one(text, unquoted(part.strip())) for part in split_outside_quotes(value, ","))
@@ -165,9 +164,9 @@ class Described:
 
 
 def seed_option(decides: str, when: tuple[str, ...] = ()) -> Option:
-    """Declare the seed of a maker that draws at random; `decides` says what it decides."""
+    """Declare the seed of a random maker; `decides` describes its effect."""
     secret = (
-        "None draws it from the system, and nobody can repeat it; a number makes the release repeatable, and must then "
+        "None draws it from the system, so nobody can repeat it; a number makes the release repeatable, and must then "
         "be kept as secret as the table."
     )
     return Option(f"{decides} {secret}", least=0, when=when)
@@ -178,7 +177,7 @@ def _whole(least: float | None) -> int:
 
 
 def described(kind: Any) -> Mapping[str, Described]:
-    """List the fields of a configuration by name, each with its type and its option; fields without one are not."""
+    """Return the fields of a configuration that have an option, by name."""
     return _described(kind)
 
 
@@ -201,7 +200,7 @@ def _described(kind: Any) -> Mapping[str, Described]:
 
 @cache
 def _docstrings_of_fields(kind: type) -> Mapping[str, str]:
-    """Read the docstrings below the fields of a class and its bases."""
+    """Return the docstrings below the fields of a class and its bases."""
     found: dict[str, str] = {}
     for each in reversed(kind.__mro__):
         for field, below in pairwise(_classes_of(each.__module__).get(each.__name__, ())):
@@ -219,13 +218,13 @@ def _classes_of(module: str) -> Mapping[str, list[ast.stmt]]:
     """Parse a module of the package or of a plugin: the bodies of its classes."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[module]))
-    except (OSError, TypeError):  # a class that was made in a session
+    except (OSError, TypeError):  # a class from an interactive session
         return {}
     return {each.name: each.body for each in tree.body if isinstance(each, ast.ClassDef)}
 
 
 def _shape(hint: Any) -> tuple[type, bool, tuple[str, ...], bool]:
-    """Read off a hint the plain type, whether there are several, the choices, and whether it may be None."""
+    """Return from a type hint the plain type, whether it is a list, the choices, and whether it may be None."""
     optional = NoneType in get_args(hint)
     if optional and (lists := [each for each in get_args(hint) if get_origin(each) is tuple]):
         hint = lists[0]
@@ -239,12 +238,12 @@ def _shape(hint: Any) -> tuple[type, bool, tuple[str, ...], bool]:
 
 
 def _kinds(hint: Any) -> Kinds:
-    """List the configurations among the alternatives of a hint."""
+    """Return the configurations among the alternatives of a hint."""
     return tuple(kind for kind in get_args(hint) or (hint,) if isinstance(kind, type) and issubclass(kind, Configured))
 
 
 def check_options(value: Any) -> None:
-    """Raise unless every field of a configuration has a value that its option allows, where it applies."""
+    """Raise unless every applicable field of a configuration has a value that its option allows."""
     known = described(type(value))
     for each in known.values():
         each.check(getattr(value, each.name))
@@ -261,17 +260,17 @@ def check_options(value: Any) -> None:
 
 
 class Configured:
-    """Base of requirements, anonymizers and the like: a frozen dataclass that prints as what a person would type."""
+    """Base of requirements, anonymizers and the like: a frozen dataclass that prints as its text form."""
 
     name: ClassVar[str]
     title: ClassVar[str] = ""
-    """How it is called in a sentence, where that is not its name."""
+    """Its name in sentences, if different."""
 
     example: ClassVar[str | None] = None
-    """What to type, where that is not plain from the keys."""
+    """An example of its text form, if its keys do not suffice."""
 
     unwritten: ClassVar[tuple[str, ...]] = ()
-    """Fields that no text can hold."""
+    """Fields that have no text form."""
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -280,7 +279,7 @@ class Configured:
         return " ".join([self.name, *(f"{key}={text}" for key, text in self._unusual())])
 
     def _unusual(self) -> list[tuple[str, str]]:
-        """List what differs from the defaults, as keys and texts."""
+        """List the fields that differ from their defaults, as keys and texts."""
         values = [(field, getattr(self, field.name)) for field in fields(self)]  # type: ignore[arg-type]
         return [
             (field.name.replace("_", "-"), value_text(value))
@@ -289,7 +288,7 @@ class Configured:
         ]
 
     def in_words(self) -> str:
-        """Name it to people, with what is not usual about it in brackets."""
+        """Return its name for people, with differences from the defaults in brackets."""
         known = described(type(self))
         phrases = ""
         for key, text in self._unusual():
@@ -306,7 +305,7 @@ Maker = TypeVar("Maker")
 
 
 class Registry(Generic[Kind]):
-    """Kinds in an order, each imported when it is first used.
+    """An ordered set of kinds, each imported at its first use.
 
     `Registry("sfumato.anonymizers", "mondrian mondrian.mondrian.Mondrian")` has one kind, called `mondrian`. Iterating
     imports all; `append` adds a class.
@@ -341,7 +340,7 @@ class Registry(Generic[Kind]):
 
 
 def parse(text: str, kinds: Iterable[type[Kind]], what: str) -> Kind:
-    """Make the configured object that a text describes; unknown names and keys are errors that list the known."""
+    """Parse a configuration; unknown names and keys are errors that list the known ones."""
     name, rest = [*text.split(None, 1), "", ""][:2]
     known = kinds if isinstance(kinds, Registry) else {kind.name: kind for kind in kinds}
     names = known.names if isinstance(known, Registry) else tuple(known)
@@ -377,7 +376,7 @@ def _tokens(text: str, rest: str) -> list[tuple[str, str]]:
 
 
 def value_text(value: object) -> str:
-    """Write a value as it stands behind its key, in quotes where it needs them."""
+    """Return a value as it is written after its key, quoted if needed."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     text = ",".join(quoted_name(str(each)) for each in value) if isinstance(value, tuple) else str(value)
@@ -385,13 +384,13 @@ def value_text(value: object) -> str:
 
 
 def without_seed(maker: Maker) -> Maker:
-    """Return a maker with the usual seed: with its own a release could be made again."""
+    """Return a maker with the default seed: its own would reproduce the release."""
     usual = {field.name: field.default for field in fields(maker) if field.name == "seed"}  # type: ignore[arg-type]
     return replace(maker, **usual)  # type: ignore[type-var]
 
 
 def split_outside_quotes(text: str, separator: str) -> list[str]:
-    """Split a text at a one-character separator that does not stand between double quotes."""
+    """Split a text at a one-character separator outside of double quotes."""
     parts, current, quoted = [], "", False
     for character in text:
         quoted ^= character == '"'
@@ -404,7 +403,7 @@ def split_outside_quotes(text: str, separator: str) -> list[str]:
 
 
 def named_entries(field: str, text: str, example: str) -> list[tuple[str, str]]:
-    """Read `name=value, "other, name"=value`; `field` is what the text says of the names, in messages."""
+    """Parse `name=value, "other, name"=value`; messages name `field`."""
     entries: dict[str, str] = {}
     for part in split_outside_quotes(text, ",") if text.strip() else []:
         name, equals, value = part.strip().rpartition("=")
@@ -412,18 +411,18 @@ def named_entries(field: str, text: str, example: str) -> list[tuple[str, str]]:
         if not equals or not name:
             raise BadInputError(f"{field}: cannot read {part.strip()!r}; write for example {field}={example!r}")
         if name in entries:
-            raise BadInputError(f"{field}: {name!r} stands twice")
+            raise BadInputError(f"{field}: {name!r} appears twice")
         entries[name] = value.strip()
     return list(entries.items())
 
 
 def unquoted(name: str) -> str:
-    """Take a name out of its quotes, if it stands in any."""
+    """Remove the quotes of a name, if any."""
     return name[1:-1].replace('""', '"') if len(name) > 1 and name[0] == name[-1] == '"' else name
 
 
 def quoted_name(name: str) -> str:
-    """Put a name into quotes where `named_entries` needs them."""
+    """Quote a name if `named_entries` needs it."""
     return '"' + name.replace('"', '""') + '"' if any(mark in name for mark in ',="') or name != name.strip() else name
 
 
@@ -447,7 +446,7 @@ def check_whole(name: str, value: object, *, least: int, most: float | None = No
 
 
 def shortened(value: object) -> str:
-    """Show a value in a message, shortened."""
+    """Return a value for a message, shortened."""
     try:
         text = repr(value)
     except ValueError:  # a whole number with thousands of digits
@@ -470,11 +469,11 @@ SETTINGS = frozenset(
         "original_encoding original_separator ranges sensitive_items separator sets sheet spill utility weight",
     )
 )
-"""Rare options of commands, by the names of the keys that `--set KEY=VALUE` takes."""
+"""Rare options of commands, by the keys of `--set KEY=VALUE`."""
 
 
 def spelled(name: str) -> str:
-    """Write an option as one types it on the command line, up to its value.
+    """Return the command-line spelling of an option without its value.
 
     >>> spelled("quasi"), spelled("header_row")
     ('--quasi', '--set header-row')
@@ -486,11 +485,11 @@ _NAMED = re.compile(
     rf"(?<![\w-])--({'|'.join(sorted((name.replace('_', '-') for name in SETTINGS), key=len, reverse=True))})(?![\w-])"
     r"(?:[ =]([A-Z]{2,}\b|'[^']*'|\"[^\"]*\"|any\b|drop\b|value\b|spark\b|day-first|common\b|[^\s(),;]+(?=[),])))?"
 )
-"""An option that is a setting, with what stands for its value."""
+"""An option that is a setting, with its placeholder or value."""
 
 
 def as_typed(sentence: str) -> str:
-    """Write the options that a sentence names as the command line takes them: sentences name settings as options.
+    """Replace the options in a sentence by their command-line spelling: sentences name settings as options.
 
     >>> as_typed("correct it, or declare it missing (--na ?); --sheet names another, --as-written COLUMN none")
     'correct it, or declare it missing (--set na=?); --set sheet names another, --set as-written=COLUMN none'
@@ -502,86 +501,85 @@ SOURCE = Option(
     "A file (CSV, Excel, SPSS, Parquet, ...), a folder or pattern of many, a database's table, or a bundled table.",
     takes="file",
 )
-QUASI = Option("Columns an outsider may know.", takes="columns")
-SENSITIVE = Option("Columns nobody should learn about a person.", takes="columns")
-NEUTRAL = Option("Columns to publish as they are.", takes="columns")
-IDENTIFIER = Option("Columns that name a person: never published.", takes="columns")
-HOUSEHOLD = Option("The column that says who lives together: never published.", takes="column")
+QUASI = Option("Quasi-identifiers: columns that an attacker may know.", takes="columns")
+SENSITIVE = Option("Sensitive columns: an attacker must not learn them.", takes="columns")
+NEUTRAL = Option("Columns to publish unchanged.", takes="columns")
+IDENTIFIER = Option("Columns that identify a person: never published.", takes="columns")
+HOUSEHOLD = Option("The column that identifies the household of each record: never published.", takes="column")
 PERSON = Option(
-    "The column that says whose record it is, where a person may have several: never published; groups are then "
-    "counted in different persons.",
+    "The column that identifies the person of each record, if a person may have several: never published; groups "
+    "then count different persons.",
     takes="column",
 )
-ONE_RECORD_PER_PERSON = Option("Declares that every record is another person, although an identifier repeats.")
+ONE_RECORD_PER_PERSON = Option("Declares that every record is of another person, although an identifier repeats.")
 HIERARCHIES = Option("A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv.", takes="file")
-HIERARCHY = Option("Hierarchies of single columns, which come before those of the file or folder.", takes="hierarchies")
+HIERARCHY = Option("Hierarchies of single columns; they override those of the file or folder.", takes="hierarchies")
 WEIGHTS = Option(
-    "How much a loss in a quasi-identifier counts beside the others, such as age=2: 1 where nothing is said; with 0 it "
-    "does not count.",
+    "The weight of a quasi-identifier in losses, such as age=2; default: 1; with 0 it does not count.",
     takes="weights",
 )
-MISSING_VALUES = Option("A missing value is a value of its own (value), or its record is dropped (drop).")
-NA = Option("Texts that mean missing, beside the empty one.")
+MISSING_VALUES = Option("A missing value is a separate value (value), or its record is dropped (drop).")
+NA = Option("Texts that mean missing, besides the empty one.")
 DELIMITER = Option("The delimiter of a text file, if it is guessed wrongly.")
 ENCODING = Option("The encoding of a text file, if it is guessed wrongly.")
 SHEET = Option("The sheet of a workbook, if it is not the first.")
 HEADER = Option("Whether the first record is the names of the columns, if it is guessed wrongly.")
 HEADER_ROW = Option("The row of a sheet (or line of a text file) with the names of the columns, below a title.")
-COLUMNS = Option("The names of the columns, where the file has none or others.")
+COLUMNS = Option("The names of the columns, if the file has none or others.")
 DECIMAL_COMMA = Option("Columns whose numbers have a decimal comma (1.234,5), if guessed wrongly.", takes="columns")
 DECIMAL_POINT = Option("Columns whose numbers have a decimal point (1,234.5), if guessed wrongly.", takes="columns")
-DATES = Option("The order in dates such as 05/06/1999 where no value tells it: day-first or month-first.")
-AS_WRITTEN = Option("Columns whose texts are left as they are: no blank, number or date is read.", takes="columns")
-ENGINE = Option("Who reads the rows, where the source does not say it: duckdb or spark.")
-MEMORY = Option("How much memory the engine takes before it works on disk, such as 4GB.")
-SPILL = Option("A folder for what does not fit into memory; by default the system's temporary one.", takes="file")
+DATES = Option("The order in ambiguous dates such as 05/06/1999: day-first or month-first.")
+AS_WRITTEN = Option("Columns whose texts are unchanged: not parsed as blank, number or date.", takes="columns")
+ENGINE = Option("The engine that reads the rows, if the source does not determine it: duckdb or spark.")
+MEMORY = Option("The memory of the engine before it works on disk, such as 4GB.")
+SPILL = Option("A folder for data that do not fit into memory; default: the system's temporary folder.", takes="file")
 MOST_CELLS = Option(
-    "Columns are coarsened until there are at most so many distinct combinations; by default what fits into memory.",
+    "Columns are coarsened to at most this many distinct combinations; default: what fits into memory.",
     least=1,
 )
 RANGES = Option(
-    "The finest ranges that a release may publish: rounded ends, or whole nodes of hierarchies (node); without it, "
-    "anonymizers choose.",
+    "The finest ranges that a release may publish: rounded ends, or whole nodes of hierarchies (node); default: the "
+    "anonymizer's.",
 )
 
 BASKET_SOURCE = Option("A file of sets of items (lines, rows or lists), or the name of bundled baskets.", takes="file")
-ID = Option("Of baskets in rows: the column that says whose an item is.", takes="column")
-ITEM = Option("Of baskets in rows: the column of items.", takes="column")
-LINES = Option("Of baskets in lines: every line is a basket, although the file looks like a table or has a header.")
-COLUMN = Option("Of baskets in lists: the column that holds them, if there are several.", takes="column")
-SEPARATOR = Option("Of baskets in lines: what separates items, if it is guessed wrongly.")
+ID = Option("For baskets in rows: the column that identifies the basket of each item.", takes="column")
+ITEM = Option("For baskets in rows: the column of items.", takes="column")
+LINES = Option("For baskets in lines: every line is a basket, although the file looks like a table or has a header.")
+COLUMN = Option("For baskets in lists: the column of lists, if there are several.", takes="column")
+SEPARATOR = Option("For baskets in lines: the separator of items, if it is guessed wrongly.")
 TREE = Option(
-    "Of baskets: the tree of items, as a level table (each with what it is generalized to), or icd-9-cm or icd-10.",
+    "For baskets: the tree of items, as a level table (each item with its generalizations), or icd-9-cm or icd-10.",
     takes="file",
 )
-KNOWN = Option("Of baskets: how many items of a person an attacker may know.", least=1)
+KNOWN = Option("For baskets: the number of a person's items that an attacker may know.", least=1)
 
-ITEM_COLUMN = Option("The column that holds a set of items: a list, or items with a separator.", takes="column")
+ITEM_COLUMN = Option("The column with a set of items: a list, or items with a separator.", takes="column")
 ITEMS_FILE = Option("A second file with the items of the records, one per row (--id, --item).", takes="file")
-ITEM_OWNER = Option("Of a second file of items: the column that says whose an item is, in both files.", takes="column")
-ITEM_OF = Option("Of a second file of items: its column of items.", takes="column")
-ITEM_SEPARATOR = Option("What separates the items of a field, if it is guessed wrongly.")
+ITEM_OWNER = Option("For a second file of items: the column that identifies the record, in both files.", takes="column")
+ITEM_OF = Option("For a second file of items: its column of items.", takes="column")
+ITEM_SEPARATOR = Option("The separator of the items of a field, if it is guessed wrongly.")
 ITEM_TREE = Option(
-    "The tree of items: a level table (each with what it is generalized to), or icd-9-cm or icd-10.", takes="file"
+    "The tree of items: a level table (each item with its generalizations), or icd-9-cm or icd-10.", takes="file"
 )
 SENSITIVE_ITEMS = Option(
-    "Items, or nodes of their tree, that nobody should learn about a person: what a requirement on the column of items "
-    "is about."
+    "Sensitive items, or nodes of their tree: an attacker must not learn them. A requirement on the column of items "
+    "applies to these."
 )
 
-ANONYMIZERS = Option("Who makes the release: names with their options.", takes="anonymizer")
-REQUIREMENTS = Option("What every group must satisfy, parts joined by &.", takes="requirement")
-IN_FORMS = Option("Generalization (boxes), or bucketization (exact quasi-identifiers, dealt-out values).")
-SUPPRESS = Option("The largest share of records that may be left out.", least=0, most=1)
+ANONYMIZERS = Option("The anonymizers of the release: names with their options.", takes="anonymizer")
+REQUIREMENTS = Option("The requirement of every group, parts joined by &.", takes="requirement")
+IN_FORMS = Option("Generalization (boxes), or bucketization (exact quasi-identifiers, permuted sensitive values).")
+SUPPRESS = Option("The largest share of suppressed records.", least=0, most=1)
 LATTICE = Option(
-    "Of full-domain alone: whether every feasible transformation is a candidate, not the optimum alone.", rare=True
+    "For full-domain only: whether every feasible transformation is a candidate, not only the optimum.", rare=True
 )
-UTILITY = Option("Of baskets: which items may go together.", takes="utility", rare=True)
-LIMIT = Option("Of baskets: what may be left out.", takes="limit", rare=True)
-ITEM_ANONYMIZERS = Option("Of a table with items: who makes the items of every group anonymous.", takes="anonymizer")
-MERGING = Option("Of a table with items: how groups are merged so that their items lose less.", takes="merging")
+UTILITY = Option("For baskets: the items that may be published together.", takes="utility", rare=True)
+LIMIT = Option("For baskets: the limit on suppression.", takes="limit", rare=True)
+ITEM_ANONYMIZERS = Option("For a table with items: the anonymizers of the items of every group.", takes="anonymizer")
+MERGING = Option("For a table with items: how groups are merged to reduce the loss of their items.", takes="merging")
 SETS = Option(
-    "Of a table with items: whether a published set lists items of its group (group: a reader learns that somebody in "
-    "the group has each) or is a node of one tree over all items (common: it says nothing more of the group).",
+    "For a table with items: whether a published set lists items of its group (group: it reveals that somebody in the "
+    "group has each of them) or is a node of one tree over all items (common: it reveals nothing more of the group).",
     rare=True,
 )

@@ -1,4 +1,4 @@
-"""What reading and writing a `study.toml` need, whatever it is about."""
+"""Reading and writing the common parts of a `study.toml`."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
@@ -13,7 +13,7 @@ SCHEMA = 1
 
 
 def study_text(study: Any, declared: Mapping[str, Any], blocks: Iterable[Mapping[str, Any]]) -> str:
-    """Write a study: the sections that declare its data, and its blocks of candidates, beside what every study has."""
+    """Return a study as TOML: the sections that declare its data, and its blocks of candidates."""
     document = tomlkit.document()
     sections = {"schema": SCHEMA, "name": study.name, "axes": list(study.axes), **declared}
     plan = getattr(study, "search", None)
@@ -30,10 +30,10 @@ def study_text(study: Any, declared: Mapping[str, Any], blocks: Iterable[Mapping
 def study_content(
     content: Mapping[str, Any], section: str, axes: tuple[str, ...], others: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Check what every study has, and fill in what is usual; `others` are sections that may stand for candidates."""
+    """Check the common parts of a study, and add defaults; `others` are sections that may replace candidates."""
     known_keys("the study", content, ("schema", "name", "axes", section, "scales", *others, "candidates"))
     if content.get("schema", SCHEMA) != SCHEMA:
-        raise BadInputError(f"schema {content['schema']!r} is not known to this version, which knows {SCHEMA}")
+        raise BadInputError(f"this version does not know schema {content['schema']!r}; it knows {SCHEMA}")
     instead = [name for name in others if name in content]
     if section not in content or ("candidates" not in content and not instead):
         more = "".join(f" or [{name}]" for name in others)
@@ -59,7 +59,7 @@ def check_axes(axes: Sequence[str], known: Iterable[str]) -> None:
 
 
 def texts_of(key: str, given: Any) -> list[str]:
-    """Take one text or a list of texts."""
+    """Return one text or a list of texts as a list."""
     texts = list_of(given)
     bad = [text for text in texts if not isinstance(text, str)]
     if bad:
@@ -68,7 +68,7 @@ def texts_of(key: str, given: Any) -> list[str]:
 
 
 def list_of(value: Any) -> list[Any]:
-    """Take what is given as a list."""
+    """Return a value as a list."""
     return list(value) if isinstance(value, list) else [value]
 
 
@@ -80,7 +80,7 @@ def known_keys(what: str, entries: Mapping[str, Any], keys: Any) -> None:
 
 
 def section_values(what: str, entries: Mapping[str, Any], kind: type) -> dict[str, Any]:
-    """Read a section by the options of what it declares; of a configuration it has the text."""
+    """Read a section by the options of its declaration; configurations are texts."""
     known = described(kind)
     known_keys(what, entries, known)
     values: dict[str, Any] = {}
@@ -97,7 +97,7 @@ def section_values(what: str, entries: Mapping[str, Any], kind: type) -> dict[st
 
 
 def section_entries(value: Any) -> dict[str, Any]:
-    """Write a section with every default filled in; what is not given is left out."""
+    """Return a section with all defaults; values that are None are omitted."""
     written: dict[str, Any] = {}
     for key, each in described(type(value)).items():
         given = getattr(value, key)
@@ -108,14 +108,14 @@ def section_entries(value: Any) -> dict[str, Any]:
 
 
 def written_texts(values: tuple[Any, ...]) -> Any:
-    """Write values as texts, several on lines of their own."""
+    """Return values as texts, several on separate lines."""
     array = tomlkit.array()
     array.extend(map(str, values))
     return array.multiline(len(values) > 1)
 
 
 def full_text(value: Configured) -> str:
-    """Write a configuration with every default filled in, but for what has no say in it."""
+    """Return a configuration's text with all defaults, except for inapplicable options."""
     unread = getattr(value, "unread", ())
     names = [field.name for field in fields(value) if field.name not in unread]  # type: ignore[arg-type]
     given = {name.replace("_", "-"): getattr(value, name) for name in names}
@@ -125,7 +125,7 @@ def full_text(value: Configured) -> str:
 
 
 def option_words(value: Any, others: Collection[str]) -> list[str]:
-    """Write every field of a declaration that has not its usual value as an option of the same name, but for some."""
+    """Return the command-line options of the fields of a declaration that differ from their defaults."""
     words = []
     for name, given in changed(value).items():
         if name not in others:
@@ -139,7 +139,7 @@ def option_words(value: Any, others: Collection[str]) -> list[str]:
 
 
 def changed(value: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass that have no usual value, or another than that."""
+    """Return the fields of a dataclass that differ from their defaults."""
     usual = {
         field.name: field.default if field.default_factory is MISSING else field.default_factory()
         for field in fields(value)
@@ -149,5 +149,5 @@ def changed(value: Any) -> dict[str, Any]:
 
 
 def source_word(source: str) -> str:
-    """Write the name of a file so that it cannot be taken for an option."""
+    """Return the name of a file in a form that is not parsed as an option."""
     return f"./{source}" if source.startswith("-") else source

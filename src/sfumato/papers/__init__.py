@@ -1,4 +1,4 @@
-"""The reproductions: one file per paper."""
+"""Reproductions: one file per paper."""
 
 from importlib import import_module
 from typing import Any
@@ -8,7 +8,7 @@ from sfumato.papers.claims import Progress, Results
 
 PAPERS = ("li-li-2009", "brickell-shmatikov-2008", "cormode-2013", "dewri-2011", "loukides-2012")
 OPTIONS = {"frontier": ("li-li-2009",), "data": ("loukides-2012",)}
-"""What can be asked of some papers beside their reproduction, and of which."""
+"""Options besides the reproduction, with the papers that have them."""
 
 
 def reproduce(paper: str, progress: Progress | None = None, **options: Any) -> Results:

@@ -1,9 +1,9 @@
 """Brickell & Shmatikov, "The Cost of Privacy: Destruction of Data-Mining Utility in Anonymized Data Publishing".
 
-KDD 2008. Mondrian that cuts by information gain on the workload makes sanitizations of Adult; each gives an adversary
-and a researcher something beyond the trivial sanitizations, in the same unit: points of accuracy. The parameters of
-the sanitizations are lost from the text; the grid below was fixed before any result was looked at, but for l, which
-ended at 6 and now goes on to 12, beyond what any grouping of either data set can satisfy.
+KDD 2008. Mondrian with cuts by information gain on the workload sanitizes Adult. Each sanitization is compared with the
+trivial ones: the gain of an adversary and of a researcher, both in points of accuracy. The parameters of the
+sanitizations are missing from the text. The grid below was fixed before any result was seen, except for l, which was
+extended from 6 to 12, beyond the maximum of any grouping of either data set.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ row = ClaimRows(__name__)
 
 
 NINE = ("age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country", "salary")
-"""The attributes of the paper's table; with more of them its accuracies do not come out."""
+"""The attributes of the paper's table; with further ones its accuracies cannot be reproduced."""
 
 GRID = {
     "k-anonymity k={}": (10, 100, 1000),
@@ -64,11 +64,11 @@ PANELS = (
 
 
 TABLE_2 = tuple(name for name in NINE if name not in OCCUPATION)
-"""Every attribute that can be learned from age, sex, race and the rest."""
+"""The attributes that can be learned from age, sex, race and the rest."""
 
 
 def opened(quasi: tuple[str, ...], sensitive: str) -> Table:
-    """Load the nine attributes with these roles, those that are neither quasi nor sensitive as neutral ones."""
+    """Load the nine attributes with these roles; others are neutral."""
     neutral = [name for name in NINE if name not in quasi and name != sensitive]
     table: Table = load("adult", quasi=quasi, sensitive=[sensitive], neutral=neutral)
     return table
@@ -76,7 +76,7 @@ def opened(quasi: tuple[str, ...], sensitive: str) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class Sanitization:
-    """One release of a panel: what it is called, what it satisfies, how it measures and what is learned from it."""
+    """One release of a panel: label, requirement, measures and accuracies."""
 
     label: str
     requirement: str
@@ -92,7 +92,7 @@ class Sanitization:
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """Everything found for one panel."""
+    """The results of one panel."""
 
     panel: LearnedColumn
     task: ClassificationTask
@@ -114,13 +114,13 @@ class Finding:
         return self.task.baselines["original"].accuracy
 
     def gain(self, sanitization: Sanitization, classifier: str | None = None) -> float:
-        """What the researcher gains, by one classifier or by the best."""
+        """The researcher's gain, by one classifier or by the best."""
         accuracy = sanitization.learned.accuracy if classifier is None else sanitization.learned.mean(classifier)
         return accuracy - self.base
 
 
 class BrickellShmatikov2008:
-    """The sanitizations of the paper, measured once, and what can be said of them."""
+    """The measured sanitizations of the paper, and the claims about them."""
 
     def __init__(
         self, progress: Progress | None = None, panels: Iterable[LearnedColumn] = PANELS, crew: Crew | None = None
@@ -138,7 +138,7 @@ class BrickellShmatikov2008:
 
     @cached_property
     def findings(self) -> dict[str, Finding]:
-        """What was found, by figure."""
+        """The results by figure."""
         return {panel.figure: self._find(panel) for panel in self.panels}
 
     def _find(self, panel: LearnedColumn) -> Finding:
@@ -162,7 +162,7 @@ class BrickellShmatikov2008:
 
     @property
     def over(self) -> str:
-        """The sanitizations as a range: how many there are, and how many of the grid cannot be made."""
+        """A description of the sanitizations: their number, and how many of the grid are infeasible."""
         lacking = sum(len(finding.infeasible) for finding in self.findings.values())
         numbers = ", ".join(self.findings)
         return f"{len(list(self.all))} sanitizations of figures {numbers}; {lacking} of the grid cannot be made"
@@ -174,7 +174,7 @@ class BrickellShmatikov2008:
 
 
 def _sanitized(task: ClassificationTask, prepared: Prepared, text: str) -> Sanitization | InfeasibleError:
-    """Make one release by information gain on the workload, measure it and learn from it; say why if there is none."""
+    """Make one release by information gain on the workload, measure it and learn from it; or return an error."""
     target = task.workload.target
     try:
         release = anonymize(task.table, text, f"mondrian ranges=tight cut=information-gain target={target}")
@@ -186,7 +186,7 @@ def _sanitized(task: ClassificationTask, prepared: Prepared, text: str) -> Sanit
 
 
 def label(text: str) -> str:
-    """Shorten a requirement to what stands below a bar: `k=10`."""
+    """Shorten a requirement to the label of a bar: `k=10`."""
     name, first, *_ = text.split(" ")
     return f"{SHORT[name]}={first.partition('=')[2]}"
 
@@ -322,7 +322,7 @@ def _drops(table_2: Mapping[str, tuple[Learned, Learned]]) -> Iterator[Claim]:
         "table-2-marital-alone",
         {name: [round(end, 4) for end in ends[name]] for name in ends},
         certain == ["marital-status"],
-        reason=f"certain drops: {', '.join(certain) or 'none'}; the paper does not say what it calls significant",
+        reason=f"certain drops: {', '.join(certain) or 'none'}; the paper does not define significant",
     )
 
 
@@ -372,11 +372,11 @@ def _table_3(finding: Finding) -> Claim:
 
 
 def _replies(study: BrickellShmatikov2008) -> Iterator[Claim]:
-    """Li & Li 2009 hold privacy against the worst record and utility against the original: the same releases there.
+    """Li & Li 2009 compare privacy for the worst record and utility with the original: the same releases there.
 
-    Of the share of the trivial U_loss and the share of the original's P_loss that a release has, the first is the
-    utility it loses and the second the privacy it gives up. Sanitizations pay where the two add up to less than one:
-    the trivial sanitization and the original add up to one, and so would any mixture of the two.
+    A release has a share of the trivial U_loss, its loss of utility, and a share of the original's P_loss, its loss of
+    privacy. A sanitization is worthwhile if their sum is below one: it is one for the trivial sanitization, for the
+    original, and for any mixture of the two.
     """
     shares = [
         (

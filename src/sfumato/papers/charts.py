@@ -10,14 +10,14 @@ from sfumato.papers.claims import Figure, Inset
 PALETTE = ["#2f6f9f", "#c8702b", "#3d8b5f", "#9b4a7a", "#6b6b6b", "#a38a2d", "#4f9aa8", "#b04a4a"]
 PALETTE += ["#7d6bb5", "#d8a03c", "#7fb069", "#c98bb0"]
 INK = "#222"
-"""What is no series of releases: the paper's own points, the limit."""
+"""The colour of the paper's own points and of the limit."""
 
 WIDTH, HEIGHT = 560, 360
 INSET = (0.25, 0.26)
-"""How wide and high an inset is, as shares of the figure."""
+"""Width and height of an inset, as shares of the figure."""
 
 RING = 14
-"""Pixels that a ring around a point needs."""
+"""The diameter in pixels of a ring around a point."""
 
 
 def draw(figure: Figure) -> alt.TopLevelMixin:
@@ -28,7 +28,7 @@ def draw(figure: Figure) -> alt.TopLevelMixin:
 
 
 def draw_matrix(figure: Figure) -> alt.TopLevelMixin:
-    """Draw a scatter matrix: every value against every other, and on the diagonal how often it occurs."""
+    """Draw a scatter matrix: every value against every other one, and histograms on the diagonal."""
     rows = [{"label": curve.label, **point} for curve in figure.curves for point in curve.points]
     base = alt.Chart(alt.InlineData(values=rows)).properties(width=190, height=150)
     lines = []
@@ -48,7 +48,7 @@ def draw_matrix(figure: Figure) -> alt.TopLevelMixin:
 
 
 def draw_bars(figure: Figure) -> alt.TopLevelMixin:
-    """Draw a figure of bars: for every name one bar of every curve, side by side."""
+    """Draw a figure of bars: for each name one bar of each curve, side by side."""
     rows = [{"label": curve.label, **point} for curve in figure.curves for point in curve.points]
     labels = [curve.label for curve in figure.curves]
     names = list(dict.fromkeys(row["x"] for row in rows))
@@ -68,12 +68,12 @@ def draw_bars(figure: Figure) -> alt.TopLevelMixin:
 
 
 def _x(figure: Figure) -> alt.X:
-    """Lay the horizontal axis out; around 0 a symlog scale finds no good ticks of its own."""
+    """Return the horizontal axis; around 0 a symlog scale has no good default ticks."""
     if figure.whole:
         return alt.X("x:Q", title=figure.x, axis=_counting(figure, "x"))
     if figure.x_scale != "symlog":
         apart = alt.Axis(labelOverlap=True, labelSeparation=8)
-        around = RING if figure.encircled else alt.Undefined  # a ring at the end stays clear of the axis
+        around = RING if figure.encircled else alt.Undefined  # keeps a ring at the end clear of the axis
         return alt.X("x:Q", title=figure.x, scale=alt.Scale(type=figure.x_scale, padding=around), axis=apart)
     ticks = [0, *(digit * power for power in (0.01, 0.1, 1.0, 10.0, 100.0) for digit in (1, 2, 5))]
     return alt.X(
@@ -90,7 +90,7 @@ def _y(figure: Figure) -> alt.Y:
 
 
 def _counting(figure: Figure, name: str) -> alt.Axis:
-    """Lay out the ticks of something that is counted: whole numbers, at most about ten."""
+    """Return the axis of a count: whole numbers, at most about ten ticks."""
     values = [point[name] for points in (*(curve.points for curve in figure.curves), figure.paper) for point in points]
     low, high = int(min(values, default=0)), int(max(values, default=1))
     steps = (digit * 10**power for power in range(9) for digit in (1, 2, 5))
@@ -111,7 +111,7 @@ def draw_curves(figure: Figure) -> alt.TopLevelMixin:
 
 
 def _series(figure: Figure, x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    """Draw the curves: lines, marks, and what is dashed."""
+    """Draw the curves: lines, marks, and dashed lines."""
     rows = [
         {"label": curve.label, **point, "order": i, "line": curve.line, "marks": curve.marks, "ink": curve.opacity}
         for curve in figure.curves
@@ -135,7 +135,7 @@ def _series(figure: Figure, x: alt.X, y: alt.Y) -> list[alt.Chart]:
 
 
 def _named(figure: Figure, x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    """Draw what a text speaks of: rings around our points, the paper's points as crosses."""
+    """Draw rings around our points, and the paper's points as crosses."""
     layers = []
     if figure.encircled:
         rings = alt.Chart(alt.InlineData(values=list(figure.encircled))).encode(x=x, y=y)
@@ -158,7 +158,7 @@ def _corners(inset: Inset) -> tuple[float, float, float, float]:
 
 
 def _leading(inset: Inset, x: alt.X, y: alt.Y) -> alt.Chart:
-    """Draw the line from a point to the inset that tells about it."""
+    """Draw the line from a point to its inset."""
     left, right, low, high = _corners(inset)
     rule = alt.Chart(alt.InlineData(values=[dict(inset.point)])).mark_rule(color=INK, strokeDash=[3, 3])
     led: alt.Chart = rule.encode(x=x, y=y, x2=alt.value((left + right) / 2), y2=alt.value((low + high) / 2))
@@ -166,7 +166,7 @@ def _leading(inset: Inset, x: alt.X, y: alt.Y) -> alt.Chart:
 
 
 def _inset(inset: Inset) -> Any:
-    """Draw a small plot with axes of its own on white ground; group sizes are many, so its x is logarithmic."""
+    """Draw a small plot with its own axes on white ground; its x is logarithmic for group sizes."""
     left, right, low, high = _corners(inset)
     ground = alt.Chart(alt.InlineData(values=[{}])).mark_rect(fill="white", stroke="#bbb")
     ends = {

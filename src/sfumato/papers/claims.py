@@ -1,9 +1,9 @@
-"""What a reproduction says: claims of the paper with our number beside theirs, and the figures as series.
+"""The results of a reproduction: claims of the paper with our numbers, and the figures as series.
 
-A claim holds or differs over some range (`tested_over`: which parameters, which stretch of an axis). Where no release
-is in the range, it is not tested (`holds` is None), which for a required claim is as bad as not holding: a curve that
-never gets there cannot confirm anything. `all_of` judges many comparisons that way. Where the paper has no value to
-compare with (`paper` is None), ours is shown and nothing is claimed.
+A claim holds or differs over some range (`tested_over`: parameters, an interval of an axis). If no release is in the
+range, it is not tested (`holds` is None), which for a required claim is a failure, because nothing confirms it.
+`all_of` judges several comparisons this way. If the paper has no value (`paper` is None), ours is shown and nothing is
+claimed.
 """
 
 import tomllib
@@ -16,26 +16,26 @@ from typing import Any, Literal
 from sfumato.config.documents import json_text
 
 Progress = Callable[[int, int, str], None]
-"""Told after every step: how many are done, of how many, and which was the last."""
+"""Called after each step with the numbers of done and all steps, and the last one's name."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of a paper, what it says there, what comes out here."""
+    """One statement of a paper, its value there and here."""
 
     id: str
     claim: str
     paper: Any
     ours: Any
     holds: bool | None
-    """None: not tested, since nothing is in the range that the claim speaks of, or there is nothing to compare with."""
+    """None: not tested, because the claim's range is empty, or the paper has no value."""
 
     status: str = "required"
-    """required: the reproduction fails without it; reported: told with our number and the likely reason."""
+    """required: the reproduction fails without it; reported: shown with our number and the likely reason."""
 
     reason: str | None = None
     tested_over: str | None = None
-    """The range over which the claim was tested, where it is not the whole of what the claim names."""
+    """The range over which the claim was tested, if it is not the claim's whole range."""
 
     def __post_init__(self) -> None:
         if self.paper is None and (self.holds is not None or self.status == "required"):
@@ -43,20 +43,20 @@ class Claim:
 
     @property
     def verdict(self) -> Literal["holds", "differs", "not tested", "shown"]:
-        """What came of it, in a word."""
+        """The result in a word."""
         if self.paper is None:
             return "shown"
         return "not tested" if self.holds is None else "holds" if self.holds else "differs"
 
     def content(self) -> dict[str, Any]:
-        """Return what stands in `results.json`."""
+        """Return the entry of `results.json`."""
         return {**asdict(self), "verdict": self.verdict}
 
 
 class ClaimRows:
-    """The table of a paper's claims: makes a claim of a row, our value, and whether it holds.
+    """The table of a paper's claims; makes a claim from a row, our value, and whether it holds.
 
-    A row of the TOML file beside a module is an id with the fields of a claim that do not depend on what comes out.
+    A row of the TOML file next to a module is an id with the constant fields of a claim.
     """
 
     def __init__(self, module: str) -> None:
@@ -64,17 +64,17 @@ class ClaimRows:
         self.rows: dict[str, dict[str, Any]] = tomllib.loads(text)
 
     def paper(self, id: str) -> Any:
-        """Return what the paper says."""
+        """Return the paper's value."""
         return self.rows[id]["paper"]
 
     def __call__(self, id: str, ours: Any, holds: bool | Callable[[Any], bool | None] | None, **more: Any) -> Claim:
-        """Make a claim; whether it holds may be a function of the paper's value."""
+        """Make a claim; `holds` may be a function of the paper's value."""
         fields = {"paper": None, **self.rows[id], **more}
         return Claim(id=id, ours=ours, holds=holds(fields["paper"]) if callable(holds) else holds, **fields)
 
 
 def all_of(comparisons: Iterable[bool | None]) -> bool | None:
-    """Say whether all comparisons hold: no where one does not, None where one was not tested or there are none."""
+    """Return whether all comparisons hold: False if one does not, None if one was not tested or there are none."""
     answers = list(comparisons)
     if False in answers:
         return False
@@ -91,10 +91,10 @@ class FigureLine:
     """Whether a line joins the points."""
 
     marks: bool = True
-    """Whether each point is marked; a line that is no series of releases is dashed and has no marks."""
+    """Whether each point has a mark; a line without marks is dashed."""
 
     opacity: float = 1.0
-    """How little of what lies below a mark shines through."""
+    """The opacity of marks."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +103,10 @@ class Inset:
 
     curve: FigureLine
     point: Mapping[str, Any]
-    """The point (x, y) of the figure that it tells about; a line leads there."""
+    """The point (x, y) of the figure that it details; a line leads there."""
 
     place: tuple[float, float]
-    """Where its lower left corner is, as shares of the figure's width and height."""
+    """The place of its lower left corner, as shares of the figure's width and height."""
 
     x: str
     y: str
@@ -125,40 +125,40 @@ class Figure:
     """Points that the paper's text names, drawn as crosses."""
 
     x_scale: Literal["linear", "log", "symlog"] = "linear"
-    """How x is drawn; symlog is logarithmic but for a stretch around 0."""
+    """The scale of x; symlog is linear around 0."""
 
     y_scale: Literal["linear", "log"] = "linear"
     zero: bool = True
     """Whether y begins at 0."""
 
     bars: bool = False
-    """Whether x are names, side by side, each with a bar for every curve."""
+    """Whether x are names, each with a bar for every curve."""
 
     matrix: Sequence[str] = ()
-    """Names of values of which every two are drawn against each other, instead of x and y."""
+    """Names of values for a scatter matrix, instead of x and y."""
 
     insets: Sequence[Inset] = ()
     encircled: Sequence[Mapping[str, Any]] = ()
-    """Points (x, y) that a ring is drawn around."""
+    """Points (x, y) with a ring."""
 
     whole: bool = False
-    """Whether both axes count, so that their ticks are whole numbers."""
+    """Whether both axes are counts with whole-number ticks."""
 
     @property
     def series(self) -> list[FigureLine]:
-        """All curves, those of insets too."""
+        """All curves, including those of insets."""
         return [*self.curves, *(inset.curve for inset in self.insets)]
 
 
 @dataclass(frozen=True)
 class Results:
-    """Everything a reproduction found."""
+    """The results of a reproduction."""
 
     paper: str
     claims: Sequence[Claim]
     figures: Sequence[Figure]
     more: Mapping[str, Any] = field(default_factory=dict)
-    """What else stands in `results.json`, by key."""
+    """Further entries of `results.json`, by key."""
 
     @property
     def holds(self) -> bool:
@@ -167,7 +167,7 @@ class Results:
 
     def write(self, folder: Path) -> list[Path]:
         """Write `results.json` and one picture per figure."""
-        from sfumato.papers.charts import draw  # Altair is slow to import
+        from sfumato.papers.charts import draw  # importing Altair is slow
 
         folder.mkdir(parents=True, exist_ok=True)
         content = {

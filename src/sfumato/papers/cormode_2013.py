@@ -1,33 +1,27 @@
 """Cormode, Procopiuc, Shen, Srivastava & Yu, "Empirical Privacy and Empirical Utility of Anonymized Data", 2013.
 
-Mondrian trees for k, l and t and private kd-trees are boxes with histograms alike, so one naive Bayes attack and one
-workload of queries put them on one map.
+Mondrian trees for k, l and t and private kd-trees are all boxes with histograms, so one naive Bayes attack and one
+workload of queries measure them on one map.
 
-What is made and measured: trees for k, l, t and epsilon, attacked and queried on one scale.
+**Measurements.** The paper cuts negative counts at 0 for its classifier (section II) and does not define the queries,
+so queries read noisy counts as drawn; the other reading (`Outcome.cut`) uses the same draws. The paper prints neither
+the height of its private trees nor whether they are kd-trees: several heights and a quadtree are drawn. Claims are
+judged at HEIGHT, where a box has 7 records on average, close to the k = 8 that the paper uses elsewhere. (This rule was
+chosen after a look at several heights had shown a strong dependence, so claims about private trees list all heights.)
+Averages over draws are means, as in the paper.
 
-The paper cuts negative counts at 0 for its classifier (section II) and says nothing of the kind of queries, so queries
-read noisy counts as they were drawn; the other reading (`Outcome.cut`) comes from the same draws. It prints neither the
-height of its private trees nor whether they are kd-trees: several heights and a quadtree are drawn, and claims are
-judged at HEIGHT, where a box has 7 records on the average, about the k = 8 that the paper takes wherever it takes one
-k. (That rule was found after an outside look at several heights had shown how much depends on it; so claims about
-private trees give the numbers of all heights.) Averages over draws are means, as in the paper.
+**Claims** compare accuracies and errors, because the paper's breach has another rho. The paper uses 11 % as the
+accuracy of always guessing the most frequent value. On Adult it is 13.4 %, and the paper's own lower bound of a breach
+of .2 is .134 / .11 - 1. A breach that the paper prints is compared with ours over its .11 (`PAPER_RHO`).
 
-What the paper states, with our numbers: accuracies and errors, since the paper's breach has another rho.
+**Maps.** The claims state which model is best where, over data sizes and heights, on Census. A model is better if the
+attack succeeds less at no more error. A claim about an interval of the map is tested with the models that have a
+release there, and not at all if its own model has none.
 
-The paper takes 11 % as the accuracy of always guessing the commonest value. On Adult that is 13.4 %, and its own lower
-bound of a breach of .2 is .134 / .11 - 1. So accuracies are compared, and where the paper prints a breach, ours is
-given over its .11 (`PAPER_RHO`).
-
-What it states of its maps: which model is in front where, over data sizes and heights, on Census.
-
-Of two models the one is better that leaves the attack less at no more error. A claim about a stretch of the map is
-tested by those models only that have a release there, and not at all where its own model has none.
-
-The figures with our points: 1 to 4 by parameter, 5 the maps, 6 heights and data sizes.
-
-Breaches are over the true share of the commonest value. Points that the paper's text names stand as crosses, moved
-from its 11 % to that share, so that equal accuracies lie at equal heights. A map has the error to the right and the
-breach upwards, as in the paper: the ideal corner is at the bottom left.
+**Figures** 1 to 4 by parameter, 5 the maps, 6 heights and data sizes. Breaches are over the true share of the most
+frequent value. Points that the paper's text names are crosses, converted from its 11 % to that share, so that equal
+accuracies have equal heights. A map has the error to the right and the breach upwards, as in the paper: the ideal
+corner is at the bottom left.
 """
 
 from __future__ import annotations
@@ -62,16 +56,16 @@ row = ClaimRows(__name__)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one setting: how often the attack was right, and the median error of queries, in every draw."""
+    """The results of one setting: the success rate of the attack, and the median error of queries, in every draw."""
 
     parameter: float
     boxes: int
     accuracies: tuple[float, ...]
     errors: tuple[float, ...]
-    """One number where nothing is drawn at random."""
+    """One number without randomness."""
 
     cut_errors: tuple[float, ...] = ()
-    """The errors of the same draws where queries too read negative counts as 0; empty where there is no noise."""
+    """The errors of the same draws if queries, too, read negative counts as 0; empty without noise."""
 
     @property
     def accuracy(self) -> float:
@@ -85,7 +79,7 @@ class Outcome:
 
     @property
     def cut(self) -> Outcome:
-        """The same draws with negative counts cut at 0 for queries too."""
+        """The same draws with negative counts cut at 0 for queries, too."""
         return replace(self, errors=self.cut_errors or self.errors)
 
 
@@ -94,13 +88,13 @@ Curves = Mapping[str, Sequence[Outcome]]
 
 
 def rounded(outcomes: Iterable[Outcome], of: Number) -> dict[str, float]:
-    """Return a number of every outcome by its parameter."""
+    """Return a number of each outcome by its parameter."""
     return {f"{outcome.parameter:g}": round(of(outcome), 4) for outcome in outcomes}
 
 
 accuracy: Number = attrgetter("accuracy")
 error: Number = attrgetter("error")
-"""Of queries, which read noisy counts as they were drawn."""
+"""The error of queries that read noisy counts as drawn."""
 
 
 def deviation(outcome: Outcome) -> float:
@@ -109,27 +103,27 @@ def deviation(outcome: Outcome) -> float:
 
 
 def both(outcome: Outcome) -> list[float]:
-    """Error and accuracy."""
+    """Return error and accuracy."""
     return [round(outcome.error, 4), round(outcome.accuracy, 4)]
 
 
 def at(outcomes: Iterable[Outcome], parameter: float) -> Outcome:
-    """Find the outcome of a parameter."""
+    """Return the outcome of a parameter."""
     return next(outcome for outcome in outcomes if outcome.parameter == parameter)
 
 
 def rises(values: Sequence[float], slack: float = 0.0) -> bool:
-    """Say whether values rise, each by no less than minus a slack."""
+    """Return whether values rise, each by no less than minus a slack."""
     return all(b >= a - slack for a, b in pairwise(values))
 
 
 def least_accuracy(curves: Curves, most_error: float) -> dict[str, float]:
-    """Find how little a model leaves the attack with an error below a bound; without such a release it is left out."""
+    """Return the least accuracy of each model with an error below a bound; models without one are omitted."""
     return _least({name: [o.accuracy for o in curve if o.error < most_error] for name, curve in curves.items()})
 
 
 def least_error(curves: Curves, most_accuracy: float) -> dict[str, float]:
-    """Find the least error of a model with the attack below a bound; without such a release it is left out."""
+    """Return the least error of each model with an accuracy below a bound; models without one are omitted."""
     return _least({name: [o.error for o in curve if o.accuracy < most_accuracy] for name, curve in curves.items()})
 
 
@@ -138,20 +132,20 @@ def _least(reached: Mapping[str, Sequence[float]]) -> dict[str, float]:
 
 
 def dominates(one: Outcome, other: Outcome) -> bool:
-    """Say whether a release is better on one axis and no worse on the other."""
+    """Return whether a release is better on one axis and no worse on the other."""
     no_worse = one.error <= other.error and one.accuracy <= other.accuracy
     return no_worse and (one.error < other.error or one.accuracy < other.accuracy)
 
 
 def levels_off(outcomes: Sequence[Outcome]) -> float | None:
-    """Find the first parameter from which on accuracy and error are those of the last, to .002."""
+    """Return the first parameter from which accuracy and error equal those of the last, to .002."""
     last = outcomes[-1]
     same = [abs(o.accuracy - last.accuracy) <= 0.002 and abs(o.error - last.error) <= 0.002 for o in outcomes]
     return next((outcome.parameter for i, outcome in enumerate(outcomes) if all(same[i:])), None)
 
 
 def along(curve: Sequence[Outcome], of: Number, at_error: float) -> float | None:
-    """Read a number off a curve at an error, between its releases; None beyond its ends."""
+    """Return a number of a curve at an error, interpolated between its releases; None beyond its ends."""
     ordered = sorted(curve, key=error)
     errors = [outcome.error for outcome in ordered]
     if not errors[0] <= at_error <= errors[-1]:
@@ -178,17 +172,17 @@ class CurveGrid:
     ts: tuple[float, ...] = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
     epsilons: tuple[float, ...] = (0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10)
     heights: tuple[int, ...] = (4, 6, 8, 10, HEIGHT)
-    """Of private kd-trees over epsilon, on Adult."""
+    """Heights of private kd-trees over epsilon, on Adult."""
 
     heights_at_one: tuple[int, ...] = (2, 4, 6, 8, 10, 12)
-    """Of trees for k = 8 and epsilon = 1, in figure 6a."""
+    """Heights of trees for k = 8 and epsilon = 1, in figure 6a."""
 
     shares: tuple[float, ...] = (0.1, 0.25, 0.5, 0.75, 1)
     draws: int = 8
 
 
 def kd_tree(height: int) -> str:
-    """Name the series of private kd-trees of a height."""
+    """Return the name of the series of private kd-trees of a height."""
     return f"DP kd-tree, height {height}"
 
 
@@ -197,7 +191,7 @@ DP = kd_tree(HEIGHT)
 
 @dataclass(frozen=True)
 class Series:
-    """A curve of the paper: an anonymizer, a requirement, and the values of the one parameter that `{}` stands for."""
+    """A curve of the paper: an anonymizer, a requirement, and the values of the parameter in place of `{}`."""
 
     maker: str
     requirement: str
@@ -206,7 +200,7 @@ class Series:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table of the paper: where it comes from, the roles and the order of its values, how it is cut and queried."""
+    """A table of the paper: its source, the roles and the order of its values, its cuts and queries."""
 
     name: str
     source: str
@@ -214,7 +208,7 @@ class PaperTable:
     sensitive: str
     hierarchies: Mapping[str, Declared] = field(default_factory=dict)
     alphabetical: tuple[str, ...] = ()
-    """Columns whose categories are in the order of the alphabet, not in that of a tree."""
+    """Columns with categories in alphabetical order instead of a tree."""
 
     tree: str = "mondrian ranges=tight"
     queries: Queries = HALF_RANGES
@@ -233,13 +227,13 @@ class PaperTable:
         return read(frame, quasi=self.quasi, sensitive=[self.sensitive], hierarchies=hierarchies)
 
     def prepare(self, share: float = 1.0) -> Prepared:
-        """Make the queries and the attack ready for the table, or for a share of it."""
+        """Prepare the queries and the attack for the table, or for a share of it."""
         prepared = Scales(queries=self.queries, reader=UniformReader()).prepare(self.open(share))
         assert prepared.points is not None and prepared.truth is not None and prepared.workloads is not None
         return prepared
 
     def series(self, grid: CurveGrid) -> dict[str, Series]:
-        """Return the curves of every table; the paper's t is a rule to stop cutting, on top of k = 8."""
+        """Return the curves of every table; the paper's t is a stopping rule, in addition to k = 8."""
         stopping = self.tree + ' stop="t-closeness t={{}} distance={}"'
         return {
             K: Series(self.tree, "k-anonymity k={}", grid.ks),
@@ -256,7 +250,7 @@ def private(maker: str, height: int, grid: CurveGrid) -> Series:
 
 
 def only_on_adult(grid: CurveGrid) -> dict[str, Series]:
-    """Return the curves beside the paper's: t-closeness as a requirement, private trees of all heights, a quadtree."""
+    """Return further curves: t-closeness as a requirement, private trees of all heights, a quadtree."""
     close = "k-anonymity k=8 & t-closeness t={{}} distance={}"
     return {
         T: Series(ADULT.tree, close.format("ordered"), grid.ts),
@@ -279,9 +273,9 @@ ALPHABET = PaperTable(
     tree=f"mondrian mode=relaxed ranges=tight seed={SEED} spread=width",
     queries=CLOSED_HALF_RANGES,
 )
-"""Adult as the authors' own program may have coded it, without trees of categories: these are numbers in the order of
-the alphabet, a tree halves exactly and cuts the attribute of most codes first, a query takes both ends of its ranges.
-With that queries select the 13 % of the records that the paper prints."""
+"""Adult as the authors' program may have coded it, without trees of categories: as numbers in alphabetical order. A
+tree halves exactly and first cuts the attribute with most codes; a query includes both ends of its ranges. Then queries
+select 13 % of the records, as the paper prints."""
 
 CENSUS = PaperTable(
     "Adult for Census",
@@ -290,14 +284,14 @@ CENSUS = PaperTable(
     "age",
     {"age": {"type": "numeric", "lower": 15, "upper": 94, "resolution": 5}},
 )
-"""The paper's Census table is not ours to ship. It has 100,000 records, a number of many values (age), a state of few
-(insured), education and occupation as quasi-identifiers, and classes of salary as sensitive attribute: ordered, many,
-the commonest with 11 %. Nearest to that in Adult: hours, salary, education, occupation, and classes of five years of
-age; all 45,222 records."""
+"""A substitute for the paper's Census table, which we may not distribute. That table has 100,000 records; as
+quasi-identifiers a number with many values (age), a state with few (insured), education and occupation; as sensitive
+attribute ordered classes of salary, the most frequent with 11 %. The nearest in Adult are hours, salary, education,
+occupation, and classes of five years of age; all 45,222 records."""
 
 
 class Cormode2013:
-    """The trees of the paper, measured once."""
+    """The measured trees of the paper."""
 
     def __init__(
         self, progress: Progress | None = None, grid: CurveGrid | None = None, crew: Crew | None = None
@@ -328,12 +322,12 @@ class Cormode2013:
 
     @property
     def alphabet(self) -> dict[str, list[Outcome]]:
-        """The curves on Adult as its authors may have coded it."""
+        """The curves on Adult in the coding of `ALPHABET`."""
         return self.outcomes[ALPHABET.name]
 
     @cached_property
     def heights(self) -> dict[str, list[Outcome]]:
-        """k = 8 and epsilon = 1 with trees of several heights, on the table that stands for Census."""
+        """k = 8 and epsilon = 1 with trees of several heights, on the substitute for Census."""
         heights = self.grid.heights_at_one
         series = {
             K_8: Series("mondrian ranges=tight height={}", "k-anonymity k=8", heights),
@@ -356,12 +350,12 @@ class Cormode2013:
         return outcomes
 
     def rho(self, panel: str = ADULT.name) -> float:
-        """The share of the commonest sensitive value: how often the attack is right on the root alone."""
+        """The share of the most frequent sensitive value: the attack's success rate on the root alone."""
         return float(self.prepared[panel].table.cells.sensitive[0].shares.max())
 
     @cached_property
     def root_accuracy(self) -> float:
-        """How often the attack is right on the root of Adult alone."""
+        """The attack's success rate on the root of Adult alone."""
         prepared = self.prepared[ADULT.name]
         return attacked(prepared, self.root_of(prepared.table))
 
@@ -392,7 +386,7 @@ class Cormode2013:
             )
             return Outcome(value, len(draws[0].boxes.lo), accuracies, errors, cut_errors)
         release = self.root_of(prepared.table)
-        if wanted.admits(prepared.table.cells.baseline)[0]:  # otherwise the tree has no more than its root
+        if wanted.admits(prepared.table.cells.baseline)[0]:  # otherwise the tree is its root
             release = maker.anonymize(prepared.table, wanted)
         return Outcome(value, len(release.boxes.lo), (attacked(prepared, release),), (queried(prepared, release),))
 
@@ -403,7 +397,7 @@ class Cormode2013:
 
 
 def attacked(prepared: Prepared, release: Published) -> float:
-    """Return how often the attack is right."""
+    """Return the success rate of the attack."""
     return Attack().against(release).accuracy
 
 
@@ -419,9 +413,9 @@ HIGH_UTILITY = 0.10
 ALMOST_ZERO = 0.05
 """A breach below this is "nearly zero"."""
 
-STAND_IN = "another table stands for the paper's"
+STAND_IN = "another table replaces the paper's"
 EXACT = (K, L, T_STOP, T_STOP_EQUAL)
-"""The models without noise, as the paper has them."""
+"""The models without noise."""
 
 
 def map_claims(study: Cormode2013) -> Iterator[Claim]:
@@ -440,7 +434,7 @@ def _models(curves: Curves, private: str, cut: bool = False) -> dict[str, Sequen
 
 
 def _trees(study: Cormode2013) -> tuple[str, ...]:
-    """Name all private trees on Adult."""
+    """Return the names of all private trees on Adult."""
     return (*map(kd_tree, study.grid.heights), QUADTREE)
 
 
@@ -467,7 +461,7 @@ def _high_utility(study: Cormode2013) -> Iterator[Claim]:
 
 
 def _converges(study: Cormode2013) -> Claim:
-    """Compare the releases of least error: errors in single digits, accuracies within a tenth of what the map spans."""
+    """Compare the releases of least error: errors in single digits, accuracies within a tenth of the map's range."""
     models = {name: study.adult[name] for name in (K, T_STOP, T_STOP_EQUAL, DP, QUADTREE)}
     ends = {name: min(curve, key=error) for name, curve in models.items()}
     everything = [outcome.accuracy for curve in models.values() for outcome in curve]
@@ -502,7 +496,7 @@ def _high_privacy(study: Cormode2013) -> Iterator[Claim]:
         {**by_tree, "best of the others": min(others, default=None)},
         quadtree < min(others) if quadtree is not None and others else None,
         reason=f"its breach at epsilon = .5 is {beyond:.2f}, and the next epsilon of the grid is .1; kd-trees of "
-        "height 8 and more come first with counts as drawn, none of them with counts cut",
+        "height 8 and more are best with counts as drawn, none of them with counts cut",
         tested_over=f"accuracy below {twice:.3f}",
     )
     yield from _epsilon_one(study)
@@ -568,8 +562,8 @@ def _heights(study: Cormode2013) -> Iterator[Claim]:
         "heights-alike",
         gaps,
         all_of(gap <= span / 10 for gap in gaps.values()),
-        reason="the curves lie on each other up to height 10; at height 12 noise takes from the attack what it takes "
-        f"from queries (accuracies span {span:.3f})",
+        reason="the curves coincide up to height 10; at height 12 noise reduces the attack's success as much as the "
+        f"queries' accuracy (accuracies span {span:.3f})",
         tested_over=f"errors that both curves have, heights {', '.join(gaps)} of "
         f"{', '.join(f'{o.parameter:g}' for o in dp)}",
     )
@@ -601,7 +595,7 @@ def _census_at_a_quarter(census: Curves, rho: float) -> Claim:
 
 
 PAPER_RHO = 0.11
-"""The accuracy of always guessing the commonest value, as the paper prints it."""
+"""The accuracy of always guessing the most frequent value, as the paper prints it."""
 
 
 def claims(study: Cormode2013) -> Iterator[Claim]:
@@ -643,7 +637,7 @@ def _required(study: Cormode2013) -> Iterator[Claim]:
 
 
 def first_root(outcomes: Sequence[Outcome]) -> float:
-    """Find the parameter from which on a tree is its root alone; infinite where it never is."""
+    """Return the parameter from which a tree is its root alone; infinite if it never is."""
     return min((outcome.parameter for outcome in outcomes if outcome.boxes == 1), default=float("inf"))
 
 
@@ -684,7 +678,7 @@ def _required_of_noise(study: Cormode2013) -> Iterator[Claim]:
 
 
 def over_paper(outcome: Outcome) -> float:
-    """The breach as the paper would have computed it, over its rho."""
+    """Return the breach as the paper would have computed it, over its rho."""
     return outcome.accuracy / PAPER_RHO - 1
 
 
@@ -803,7 +797,7 @@ parameter: Number = attrgetter("parameter")
 
 
 def breach(rho: float) -> Number:
-    """Return the breach over a share of the commonest value."""
+    """Return the breach over a share of the most frequent value."""
     return lambda outcome: outcome.accuracy / rho - 1
 
 
@@ -813,12 +807,12 @@ def curve(label: str, outcomes: Iterable[Outcome], x: Number, y: Number) -> Figu
 
 
 def crosses(rho: float, *points: tuple[float, float]) -> list[dict[str, Any]]:
-    """Place breaches that the paper prints, over its own rho, on our axis."""
+    """Return crosses for breaches that the paper prints over its own rho, on our axis."""
     return [{"x": x, "y": (1 + beta) * PAPER_RHO / rho - 1, "label": "paper"} for x, beta in points]
 
 
 def _by_parameter(study: Cormode2013) -> Iterator[Figure]:
-    """Figures 1 to 3: what k, l and t do on every table."""
+    """Figures 1 to 3: the effects of k, l and t on every table."""
     plots = {"1": ("k", (K,)), "2": ("l", (L,)), "3": ("t", (T_STOP, T_STOP_EQUAL, T, T_EQUAL))}
     rho = study.rho()
     printed = {"1": crosses(rho, (8, 1.8), (1024, 0.5)), "2": crosses(rho, (6, 0.2))}
@@ -838,7 +832,7 @@ def _by_parameter(study: Cormode2013) -> Iterator[Figure]:
 
 
 def _budgets(study: Cormode2013) -> Iterator[Figure]:
-    """Figure 4: what epsilon does on every table, and on Adult for trees of all heights, in both readings."""
+    """Figure 4: the effect of epsilon on every table, and on Adult for trees of all heights, in both readings."""
     private = {f"{panel}: kd-tree": (panel, curves[DP]) for panel, curves in study.outcomes.items()}
     private[f"{ADULT.name}: quadtree"] = (ADULT.name, study.adult[QUADTREE])
     errors = [curve(label, outcomes, parameter, error) for label, (_, outcomes) in private.items()]
@@ -889,7 +883,7 @@ def _maps(study: Cormode2013) -> Iterator[Figure]:
 
 
 def _effects(study: Cormode2013) -> Iterator[Figure]:
-    """Figure 6: heights on the table that stands for Census, shares of the data of Adult."""
+    """Figure 6: heights on the substitute for Census, shares of the data of Adult."""
     yield _map("6a", f"6a: heights, {CENSUS.name}", study.heights, study.rho(CENSUS.name))
     yield _map("6b", "6b: shares of the data, Adult", study.sizes, study.rho())
 

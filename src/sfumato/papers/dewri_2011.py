@@ -1,38 +1,33 @@
 """Dewri, Ray, Ray & Whitley, "Exploring Privacy versus Data Quality Tradeoffs in Anonymization Techniques", 2011.
 
 NSGA-II over cut vectors of Adult's 30,162 complete training records, problems 1 to 4. The paper prints neither its
-hierarchies nor the granularity of age: these are the bundled hierarchies and five-year ages (level 1), frozen before
-any result was looked at, so its points are comparable in shape only. Losses count atoms: ages in steps of five years.
-In problem 4 occupation is sensitive: it leaves the quasi-identifiers and the columns that losses are a share of.
-Problem 4 is solved in its sound form; the printed one is run beside it to see how often its claims fail.
+hierarchies nor the granularity of age. The bundled hierarchies and five-year ages (level 1) were fixed before any
+result was seen, so points are comparable in shape only. Losses count atoms: ages in steps of five years. In problem 4
+occupation is sensitive, so it is not a quasi-identifier and not part of the loss. Problem 4 is solved in its sound
+form; the printed form runs too, to count how often its claims fail.
 
-The frontiers: which tables, which space, which problems and solvers; each searched once.
+**Frontiers**: tables, space, problems and solvers, each searched once with our operators. Further runs of problem 2 use
+the paper's operators with other seeds, and Iyengar's crossover instead of Lunacek's. All claims about seeds, crossovers
+and the paper's settings use these runs.
 
-Beside the frontiers, which our own operators search, there are runs of problem 2 with the paper's operators and other
-seeds, and with Iyengar's crossover instead of Lunacek's: all that is said of seeds, crossovers and the paper's settings
-reads the same runs.
+**Convergence** (section 6): Lunacek's crossover against Iyengar's. Iyengar crosses constrained attributes like all
+others and takes the nearest valid generalization if that divides a node (section 6.3). Nearest means the fewest
+different bits; a tie keeps a node as one part. All else is the paper's: the same seeds, first populations, mutation and
+selection. Quality is the hypervolume of a frontier, k on a logarithmic scale, so 0.01 is one point of loss at every k.
 
-How fast a search of section 6 converges: Lunacek's crossover against Iyengar's, which mends what it breaks.
+**Example** of section 5.4: tables 1 and 2, and the claims about them.
 
-Iyengar crosses constrained attributes like all others, anywhere, and takes the nearest valid generalization where that
-tears a node apart (section 6.3); nearest is here the one that the fewest bits differ from, and a tie keeps a node one
-part. All else is the paper's: the same seeds, first populations, mutation and selection. Quality is the area that a
-frontier beats (hypervolume), k on a logarithmic scale, so a hundredth of it is one point of loss at every k.
+**Problems 1 and 2**: that their fronts are fronts, and where they are flat (sections 7.1 and 7.2). A frontier is
+nondominated and rising by construction, so its own numbers prove nothing. The test makes and measures its releases from
+their groups and boxes: they have the reported k and loss, and rise.
 
-The example of section 5.4: tables 1 and 2, and what is true of them.
+**Plots**: the insets of figure 6 (section 7.1) and the trends of problem 3 (section 7.3).
 
-The claims about problems 1 and 2: that their fronts are fronts, and where they are flat (sections 7.1 and 7.2).
+**Problem 4**: what is sound, the gain from more loss, and the choices (section 7.4).
 
-A frontier is non-dominated and rises because it was picked to be, so its own numbers prove nothing. What is tested is
-that its releases, made and measured anew from their groups and boxes, have the k and the loss that were said, and rise.
+**Solver**: seeds do not matter, and Lunacek's crossover converges faster (sections 6, 7).
 
-What the paper sees in its plots: the insets of figure 6 (section 7.1) and the trends of problem 3 (section 7.3).
-
-The claims about problem 4: what is sound, what a little more loss buys, which choices there are (section 7.4).
-
-What the paper says of its solver: seeds do not matter, and Lunacek's crossover converges faster (sections 6, 7).
-
-The figures, drawn with our frontiers: 6 with insets, 7 with a fit, 8 to 11, and convergence.
+**Figures** with our frontiers: 6 with insets, 7 with a fit, 8 to 11, and convergence.
 """
 
 import tempfile
@@ -76,7 +71,7 @@ CROSSINGS: tuple[Crossing, ...] = ("special", "repair")
 
 @dataclass(frozen=True)
 class SearchRun:
-    """One search: how good its frontier was after some generations, and the last one."""
+    """One search: the quality of its frontier after some generations, and the last frontier."""
 
     crossing: Crossing
     seed: int
@@ -85,7 +80,7 @@ class SearchRun:
 
 
 def hypervolume(frontier: Frontier, records: int) -> float:
-    """Return the area that a frontier of (k, loss) beats, k on a logarithmic scale, both from 0 to 1."""
+    """Return the hypervolume of a frontier of (k, loss), k on a logarithmic scale, both from 0 to 1."""
     points = sorted(
         (np.log(point.values["k"]) / np.log(records), point.values["generalization_loss"]) for point in frontier
     )
@@ -97,8 +92,8 @@ def hypervolume(frontier: Frontier, records: int) -> float:
 
 
 def converge(search: Search, steps: Sequence[int], crossing: Crossing = "special") -> SearchRun:
-    """Search with one of the crossovers, and look at the frontier after some numbers of generations."""
-    from sfumato.tradeoff.search._nsga2 import algorithm_of  # pymoo is slow to import
+    """Search with one of the crossovers, and evaluate the frontier after some numbers of generations."""
+    from sfumato.tradeoff.search._nsga2 import algorithm_of  # importing pymoo is slow
 
     algorithm = algorithm_of(search)
     if crossing == "repair":
@@ -113,11 +108,11 @@ def converge(search: Search, steps: Sequence[int], crossing: Crossing = "special
 
 
 def _mending(tree: SpaceTree, rate: float) -> Any:
-    """Return pymoo's form of Iyengar's crossover."""
+    """Return Iyengar's crossover for pymoo."""
     from pymoo.core.crossover import Crossover
 
     class Mending(Crossover):  # type: ignore[misc]
-        """Crosses every attribute at one place, and mends the constrained ones."""
+        """Crosses every attribute at one place, and repairs the constrained ones."""
 
         def _do(self, problem: Any, x: NDArray[np.int16], *_: Any, random_state: Any = None, **__: Any) -> Any:
             left, right = (np.ascontiguousarray(parents[:, :-1].astype(np.uint8)) for parents in x)
@@ -132,10 +127,10 @@ def _mending(tree: SpaceTree, rate: float) -> Any:
 
 
 def mended(vectors: Bits, tree: SpaceTree) -> Bits:
-    """Return for every vector the valid one that the fewest bits differ from.
+    """Return for each vector the valid one with the fewest different bits.
 
-    Of every node of a hierarchy, lowest first, it is known how many bits differ if it is one part, and how many if it
-    is cut into its children, each of them at its best.
+    For each node of a hierarchy, lowest first: the number of different bits if it is one part, and if it is cut into
+    its children, each of them optimal.
     """
     nearest = vectors.copy()
     for a in np.flatnonzero(tree.constrained):
@@ -158,7 +153,7 @@ def mended(vectors: Bits, tree: SpaceTree) -> Bits:
 
 
 def _parent(tree: SpaceTree, node: int, nodes: range) -> int | None:
-    """Find the smallest node around another one; nodes come highest first."""
+    """Return the smallest node around another one; nodes are ordered from the highest."""
     around = [n for n in nodes if n < node and tree.first[n] <= tree.first[node] and tree.last[node] <= tree.last[n]]
     return max(around, key=lambda n: (-(tree.last[n] - tree.first[n]), n), default=None)
 
@@ -174,7 +169,7 @@ PAPER_L, PAPER_K = Problem4(ETA, order="paper"), Problem4(ETA, order="paper", pr
 LIMIT, RELAXED, SHOWN = 0.20, 0.21, 0.30
 SEEDS = tuple(range(SEED, SEED + 5))
 STEPS = (1, 10, 25, 50, 100, 175, 250)
-"""Generations after which a run's frontier is looked at."""
+"""Generations after which a run's frontier is evaluated."""
 
 Progress = Callable[[int, int, str], None]
 Job = TypeVar("Job")
@@ -182,7 +177,7 @@ Result = TypeVar("Result")
 
 
 class Dewri2011:
-    """The frontiers of the paper, searched once."""
+    """The searched frontiers of the paper."""
 
     def __init__(self, progress: Progress | None = None, usual: NSGA2 = USUAL, large: NSGA2 = LARGE) -> None:
         self.progress = progress or (lambda done, total, last: None)
@@ -214,7 +209,7 @@ class Dewri2011:
         return converge(search, self.steps, crossing)
 
     def _each(self, search: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
-        """Search for all jobs, several at once, since much of a search is work of one thread; tell of each."""
+        """Run all jobs, several at once, because most of a search uses one thread; report each."""
         total, results = len(self._wanted) + len(CROSSINGS) * len(SEEDS), {}
         for (place, job), result in Crew().each(lambda numbered: search(numbered[1]), enumerate(jobs)):
             results[place] = result
@@ -224,7 +219,7 @@ class Dewri2011:
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """Generations after which a run's frontier is looked at: the last ones always."""
+        """Generations after which a run's frontier is evaluated, always including the last."""
         return (*(step for step in STEPS if step < self.usual.generations), self.usual.generations)
 
     @property
@@ -251,19 +246,19 @@ class Dewri2011:
         )
 
 
-# -- what claims share
+# -- helpers of claims
 
 EQUAL = 1e-9
 
 
 def over(points: Iterable[FrontierPoint], name: str) -> str:
-    """Say which stretch of one value some points span."""
+    """Describe the range of a value over some points."""
     values = [point.values[name] for point in points]
     return f"{name} {min(values):,.6g} to {max(values):,.6g}" if values else "no point"
 
 
 def pairs_of(points: Sequence[FrontierPoint]) -> list[list[float]]:
-    """Write points of problem 4: k, l, loss."""
+    """Return points of problem 4 as k, l, loss."""
     pairs = []
     for point in points:
         l = next(value for name, value in point.values.items() if name.startswith("l_"))  # noqa: E741
@@ -272,7 +267,7 @@ def pairs_of(points: Sequence[FrontierPoint]) -> list[list[float]]:
 
 
 def within(frontier: Frontier, loss: float) -> tuple[FrontierPoint, ...]:
-    """Return the points within a loss that none other within it equals or beats in privacy, the largest k first."""
+    """Return the points within a loss that no other one there equals or beats in privacy, the largest k first."""
     names = frontier.problem.privacies
     inside = sorted(
         (point for point in frontier if point.values["loss"] <= loss + EQUAL),
@@ -286,7 +281,7 @@ def within(frontier: Frontier, loss: float) -> tuple[FrontierPoint, ...]:
 
 
 def bought(frontier: Frontier, loss: float, relaxed: float) -> tuple[FrontierPoint, ...]:
-    """Return what a relaxed loss offers: the best points within it that no point within the loss equals or beats."""
+    """Return the gain of a relaxed loss: the best points within it that no point within the loss equals or beats."""
     best = within(frontier, loss)
     return tuple(p for p in within(frontier, relaxed) if not _offered(p, best, frontier.problem.privacies))
 
@@ -306,7 +301,7 @@ STATUS: list[object] = [
 
 
 def example_claims() -> Iterator[Claim]:
-    """Judge what the paper says of its two small tables."""
+    """Judge the paper's claims about its two small tables."""
     domains = {"age": numeric(10, 39), "marital status": tree(STATUS)}
     whole = read(pa.table(EXAMPLE), quasi=["age", "marital status"], hierarchies=domains)
     secret = read(pa.table(EXAMPLE), quasi=["age"], sensitive=["marital status"], hierarchies=domains)
@@ -322,22 +317,22 @@ def example_claims() -> Iterator[Claim]:
         values.append(sorted((hidden.histograms.counts > 0).sum(axis=1).tolist()))
     holds = np.allclose(weighted, [29 / 7, 17 / 7], rtol=0, atol=1e-12)
     yield row("weighted-k-example", [round(value, 6) for value in weighted], bool(holds))
-    reason = f"the paper says T1 is (2,2)-safe; values per group of T1 and T2: {values}"
+    reason = f"the paper claims that T1 is (2,2)-safe; values per group of T1 and T2: {values}"
     yield row("safe-example", safe, safe == [[2, 1], [2, 1]], reason=reason)
 
 
 LEAST_POINTS = 30
 FLAT_LOSS, FLAT_GROWTH, FLAT_FROM = 0.01, 1.5, 5
-"""A flat stretch: k grows by half or more for at most one point of loss, from k = 5 on."""
+"""A flat interval: k grows by half or more for at most one point of loss, from k = 5 on."""
 
 PAPER_STRETCH = (14, 36)
-"""The flat stretch that the paper names: k 14 at a loss of 25 %, 36 at 26 %."""
+"""The flat interval that the paper names: k 14 at a loss of 25 %, 36 at 26 %."""
 
 ZOOMS = (2000, 200, 50)
-"""Up to which k figure 7 is drawn again, larger."""
+"""The maximum k of the magnifications of figure 7."""
 
 CHECKED = 60
-"""Points of a frontier that are made as releases to measure them anew."""
+"""The points of a frontier that are made as releases and measured."""
 
 Stretch = tuple[float, float, float, float]
 Measured = tuple[float, float]
@@ -370,7 +365,7 @@ def _front(study: Dewri2011, id: str, problem: Problem, name: str) -> Claim:
 
 
 def atom_loss(release: Release) -> float:
-    """Work the generalization loss out from the boxes: the atoms that each spans, suppressed records counting none."""
+    """Compute the generalization loss from the boxes: the atoms that each spans; suppressed records do not count."""
     lost = np.zeros(len(release.boxes.mass))
     for column, quasi in enumerate(release.cells.quasi):
         starts = np.asarray(quasi.hierarchy.levels[LEVELS.get(quasi.name, 0)].starts)
@@ -382,17 +377,17 @@ def atom_loss(release: Release) -> float:
 
 
 def largest_error(claimed: Sequence[Measured], measured: Sequence[Measured]) -> float:
-    """Return the largest difference: of privacy as a share of what was said, of loss as it is."""
+    """Return the largest difference: relative for privacy, absolute for loss."""
     return max(max(abs(b[0] / a[0] - 1), abs(b[1] - a[1])) for a, b in zip(claimed, measured, strict=True))
 
 
 def is_rising(measured: Sequence[Measured]) -> bool:
-    """Say whether more privacy costs more everywhere: none of these releases beats or equals another."""
+    """Return whether more privacy costs more everywhere: no release dominates or equals another."""
     return all(a[0] < b[0] and a[1] < b[1] for a, b in pairwise(sorted(measured)))
 
 
 def _unbeaten(study: Dewri2011) -> Claim:
-    """Hold our front against those of other searches, which might have found better releases."""
+    """Compare our front with those of other searches, which might have found better releases."""
     front = study.frontiers[Problem2(ETA)]
     others = [point for run in study.runs for point in run.frontier]
     lost, won = beaten(front, others), beaten(others, front)
@@ -402,7 +397,7 @@ def _unbeaten(study: Dewri2011) -> Claim:
 
 
 def beaten(points: Iterable[FrontierPoint], others: Iterable[FrontierPoint]) -> int:
-    """Count the points of (k, generalization loss) that one of the others beats."""
+    """Count the points of (k, generalization loss) that another one dominates."""
     sizes, losses = np.array([(p.values["k"], p.values["generalization_loss"]) for p in others]).reshape(-1, 2).T
     number = 0
     for point in points:
@@ -421,16 +416,16 @@ def _flat(study: Dewri2011, id: str, eta: float) -> Claim:
 
 
 def where_flat(flat: Sequence[Stretch]) -> str:
-    """Say at which k the flat stretches are: the paper's lies where people choose k, ours need not."""
+    """Describe the k of the flat intervals; the paper's is where users choose k, ours need not be."""
     if not flat:
-        return f"no stretch from k = {FLAT_FROM} on"
+        return f"no interval from k = {FLAT_FROM} on"
     begins = f"ours (k, GL, k, GL) begin at k = {flat[0][0]:,.0f}, the paper's at k = {PAPER_STRETCH[0]}"
     small = sum(stretch[0] <= PAPER_STRETCH[1] for stretch in flat)
     return f"{len(flat)} points begin one, {small} of them up to k = {PAPER_STRETCH[1]}; {begins}"
 
 
 def flat_stretches(front: Iterable[FrontierPoint]) -> list[Stretch]:
-    """Find for every point the farthest one that has half as much k again, or more, for at most one point of loss."""
+    """Return for each point the farthest one with half as much k again, or more, for at most one point of loss."""
     points = sorted(
         (point.values["k"], point.values["generalization_loss"]) for point in front if point.values["k"] >= FLAT_FROM
     )
@@ -443,7 +438,7 @@ def flat_stretches(front: Iterable[FrontierPoint]) -> list[Stretch]:
 
 
 def _stretch_claims(study: Dewri2011) -> Iterator[Claim]:
-    """Ask what the paper's own stretch costs here: from k = 14 to k = 36, with our operators and with the paper's."""
+    """Compare the cost of the paper's own interval, from k = 14 to k = 36, with our operators and with the paper's."""
     runs = [run.frontier for run in study.runs if run.crossing == "special"]
     for name in ("generalization_loss", "loss"):
         cost = step_cost(study.frontiers[Problem2(ETA)], name)
@@ -458,7 +453,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def step_cost(front: Iterable[FrontierPoint], name: str) -> float | None:
-    """Return what the step costs: the least loss that has k = 36 less the least that has k = 14; None without one."""
+    """Return the cost of the step: the least loss with k = 36 less the least with k = 14; None without one of them."""
     points = list(front)
     least = [
         min((point.values[name] for point in points if point.values["k"] >= k), default=None) for k in PAPER_STRETCH
@@ -467,7 +462,7 @@ def step_cost(front: Iterable[FrontierPoint], name: str) -> float | None:
 
 
 def _zooms(study: Dewri2011) -> Claim:
-    """Count the flat stretches of every magnification: the paper sees some in each."""
+    """Count the flat intervals of each magnification: the paper sees some in each."""
     front = study.frontiers[Problem2(ETA)]
     counts = {f"k up to {most:,}": zoomed(front, most) for most in ZOOMS}
     points = [point for point in front if FLAT_FROM <= point.values["k"] <= ZOOMS[0]]
@@ -476,12 +471,12 @@ def _zooms(study: Dewri2011) -> Claim:
 
 
 def zoomed(front: Iterable[FrontierPoint], most: int) -> int:
-    """Count the flat stretches among the points up to one k."""
+    """Count the flat intervals among the points up to a k."""
     return len(flat_stretches(point for point in front if point.values["k"] <= most))
 
 
 LOW, HIGH = 0.05, 0.22
-"""The losses of the two insets: the paper says of one 22 % (section 7.5), of the other only that it is low."""
+"""The losses of the two insets: the paper gives one as 22 % (section 7.5), the other only as low."""
 
 NEAR = (5000, 0.35, 0.17)
 """The encircled region of figure 9: k, generalization loss, suppression loss."""
@@ -504,14 +499,14 @@ def inset_point(study: Dewri2011, loss: float) -> FrontierPoint:
 
 
 def cumulated(sizes: Sizes) -> Curve:
-    """Return an inset's curve: for every group size that occurs, the share of the records in groups up to it."""
+    """Return the curve of an inset: for each occurring group size, the share of the records in groups up to it."""
     different, groups = np.unique(sizes, return_counts=True)
     records = np.cumsum(different * groups)
     return [(int(size), float(share)) for size, share in zip(different, records / records[-1], strict=True)]
 
 
 def inset_claims(low: Curve, high: Curve) -> Iterator[Claim]:
-    """Judge the shapes of a release of low loss and one of high loss, without any bound of our own."""
+    """Judge the shapes of a release of low loss and one of high loss, without our own bounds."""
     where = f"two releases, near a loss of {LOW:.0%} and of {HIGH:.0%}"
     jumps = [largest_jump(low), largest_jump(high)]
     ours: Any = [round(jump, 4) for jump in jumps]
@@ -525,7 +520,7 @@ def inset_claims(low: Curve, high: Curve) -> Iterator[Claim]:
 
 
 def largest_jump(curve: Curve) -> float:
-    """Return the largest share of the records that one group size adds."""
+    """Return the largest share of the records that a single group size adds."""
     return float(np.diff([0.0, *(share for _, share in curve)]).max())
 
 
@@ -536,7 +531,7 @@ def middle_share(curve: Curve) -> float:
 
 
 def largest_lead(first: Curve, second: Curve) -> float:
-    """Return by how much the first curve is above the second where it is most so; negative where it never is."""
+    """Return the largest lead of the first curve over the second; negative if it is always below."""
     sizes = sorted({size for size, _ in (*first, *second)})
     return max(_share(first, size) - _share(second, size) for size in sizes if size < max(first[-1][0], second[-1][0]))
 
@@ -550,7 +545,7 @@ def _median(curve: Curve) -> int:
 
 
 def trend_claims(points: Sequence[FrontierPoint]) -> Iterator[Claim]:
-    """Judge the trends of figure 8 by rank correlations: of three objectives no two need go together."""
+    """Judge the trends of figure 8 by rank correlations: any two of three objectives may be uncorrelated."""
     names = ("weighted_k_before", "generalization_loss", "suppression_loss")
     for id, one, other, sign in (
         ("trend-generalization-suppression", names[1], names[2], -1),
@@ -563,7 +558,7 @@ def trend_claims(points: Sequence[FrontierPoint]) -> Iterator[Claim]:
 
 
 def rank_correlation(points: Sequence[FrontierPoint], one: str, other: str) -> float | None:
-    """Return Spearman's correlation of two values; None where one of them does not vary."""
+    """Return Spearman's correlation of two values; None if one of them is constant."""
     first, second = (_ranks(np.array([point.values[name] for point in points])) for name in (one, other))
     if len(points) < 2 or not np.ptp(first) or not np.ptp(second):
         return None
@@ -577,7 +572,7 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def near_claims(points: Sequence[FrontierPoint]) -> Iterator[Claim]:
-    """Look for the encircled releases of figure 9, within each of its two bounds."""
+    """Search for the encircled releases of figure 9, within each of its two bounds."""
     k, general, suppressed = NEAR
     for id, name, bound in (
         ("problem-3-near-5000", "suppression_loss", 0.2),
@@ -599,7 +594,7 @@ def _distance(point: tuple[float, float, float]) -> float:
 
 
 def three(point: FrontierPoint) -> tuple[float, float, float]:
-    """Return what problem 3 trades: weighted-k, generalization loss, suppression loss."""
+    """Return the objectives of problem 3: weighted-k, generalization loss, suppression loss."""
     values = point.values
     return values["weighted_k_before"], values["generalization_loss"], values["suppression_loss"]
 
@@ -647,10 +642,10 @@ def _audited(study: Dewri2011, problem: Problem4, point: FrontierPoint) -> bool:
 
 
 def relaxing(id: str, front: Frontier) -> Iterator[Claim]:
-    """Ask what a little more loss buys: some larger k nearly always, so the paper's kind of gain is asked for.
+    """Judge the gain from a little more loss. Some larger k is nearly always possible, so a larger l is required.
 
-    The publisher has chosen (20,4) and is offered (20,5): no less k and a whole l more. Where nothing fits the smaller
-    loss there is nothing to compare with.
+    The paper's publisher has chosen (20,4) and is offered (20,5): no less k and one more l. Without points within the
+    smaller loss nothing is tested.
     """
     less, more = within(front, LIMIT), within(front, RELAXED)
     gains = gained(less, more, front.problem.objectives[1])
@@ -663,7 +658,7 @@ def relaxing(id: str, front: Frontier) -> Iterator[Claim]:
 
 
 def gained(less: Sequence[FrontierPoint], more: Sequence[FrontierPoint], letter: str) -> list[list[list[float]]]:
-    """List what some points offer beyond others: (k, l) and a pair with no less k and at least one more of l."""
+    """List the gains of some points over others: (k, l) and a pair with no less k and at least one more l."""
     pairs = [[[point.values["k"], point.values[letter]] for point in points] for points in (less, more)]
     return [[old, new] for old in pairs[0] for new in pairs[1] if new[0] >= old[0] and new[1] >= old[1] + 1]
 
@@ -675,7 +670,7 @@ def _printed(study: Dewri2011, problem: Problem4) -> Claim:
 
 
 def _broken(study: Dewri2011, problem: Problem4) -> tuple[int, int]:
-    """Count the claims of the printed order that its own groups break: what it keeps, made and measured."""
+    """Count the claims of the printed order that its own groups violate, made and measured."""
     broken = 0
     for point in study.frontiers[problem]:
         release = CutVector(point.cuts).anonymize(study.sensitive, KAnonymity(1))
@@ -691,7 +686,7 @@ def _broken(study: Dewri2011, problem: Problem4) -> tuple[int, int]:
 
 
 def choice_claims(k_first: Sequence[FrontierPoint], l_first: Sequence[FrontierPoint]) -> Iterator[Claim]:
-    """Count the choices for k and for l in figure 10, where k and where l is preferred: both ways to read the text."""
+    """Count the choices for k and for l in figure 10, with k and with l preferred: both readings of the text."""
     letter = PAPER_L.letter
     k_of_k, l_of_k, k_of_l, l_of_l = (
         len({point.values[name] for point in points}) for points in (k_first, l_first) for name in ("k", letter)
@@ -728,9 +723,9 @@ def areas_of(runs: Sequence[SearchRun], crossing: Crossing) -> list[tuple[float,
 
 
 def seed_claims(runs: Sequence[SearchRun]) -> Iterator[Claim]:
-    """Compare fronts of several seeds: as wholes, and by what they answer.
+    """Compare fronts of several seeds: as wholes, and by their answers.
 
-    What counts as a difference is what counts as one along a front: one point of loss, or half as much k again.
+    The least difference is that of a flat interval: one point of loss, or half as much k again.
     """
     where = f"problem 2, {len(runs)} seeds, the paper's operators"
     areas = [run.areas[-1] for run in runs]
@@ -748,7 +743,7 @@ def _most(run: SearchRun, bound: float) -> float | None:
 
 
 def differ_little(answers: Sequence[float | None]) -> bool:
-    """Say whether the largest answer is less than half as much again as the smallest."""
+    """Return whether the largest answer is less than 1.5 times the smallest."""
     sizes = [answer for answer in answers if answer is not None]
     return max(sizes) < FLAT_GROWTH * min(sizes)
 
@@ -756,14 +751,14 @@ def differ_little(answers: Sequence[float | None]) -> bool:
 def crossover_claims(
     special: Sequence[Sequence[float]], repair: Sequence[Sequence[float]], steps: Sequence[int]
 ) -> Iterator[Claim]:
-    """Compare two crossovers: which is ahead on its way, and when the one has what the other ends with."""
+    """Compare two crossovers: which is ahead, and when one reaches the other's end."""
     curves = [[median(areas[i] for areas in runs) for i in range(len(steps))] for runs in (special, repair)]
     where = f"problem 2, {len(special)} seeds, hypervolume (median) after generations {', '.join(map(str, steps))}"
     ours = {"special": [round(area, 4) for area in curves[0]], "repair": [round(area, 4) for area in curves[1]]}
     ahead = [a > b for a, b in zip(*curves, strict=True)][1:]
     yield row("crossover-ahead", ours, all(ahead) if ahead else None, tested_over=where)
     reached = next((step for step, area in zip(steps, curves[0], strict=True) if area >= curves[1][-1]), None)
-    text = f"Lunacek's crossover has what Iyengar's ends with (generation {steps[-1]}) in at most half the generations"
+    text = f"Lunacek's crossover reaches the end of Iyengar's (generation {steps[-1]}) in at most half the generations"
     holds = reached is not None and reached <= steps[-1] / 2
     yield row("crossover-faster", reached, holds, claim=text, tested_over=where)
 
@@ -860,7 +855,7 @@ def _safe_figures(study: Dewri2011) -> Iterator[Figure]:
             for problem in (DISTINCT, FREQUENCY)
             for point in bought(study.frontiers[problem], LIMIT, RELAXED)
         ]
-        title = f"Problem 4, loss at most {most:.0%}" + (": encircled what it offers anew" if letter == "b" else "")
+        title = f"Problem 4, loss at most {most:.0%}" + (": new choices encircled" if letter == "b" else "")
         rings = fresh if letter == "b" else []
         yield Figure(f"11{letter}", title, "k", "l", curves, named, encircled=rings, whole=True)
 
@@ -873,7 +868,7 @@ def _pairs(front: Frontier, most: float) -> list[dict[str, Any]]:
 
 
 def _solver_figures(study: Dewri2011) -> Iterator[Figure]:
-    """Hypervolume as generations go by: the median of the seeds as a line, every seed as a mark."""
+    """Draw hypervolume by generations: the median of the seeds as a line, every seed as a mark."""
     curves = []
     for crossing, label in zip(CROSSINGS, ("Lunacek's crossover", "Iyengar's, with repair"), strict=True):
         areas = areas_of(study.runs, crossing)
@@ -882,7 +877,7 @@ def _solver_figures(study: Dewri2011) -> Iterator[Figure]:
         curves += [FigureLine(label, middle), FigureLine(label, every, line=False, opacity=0.35)]
     area = hypervolume(study.frontiers[Problem2(ETA)], study.table.cells.records)
     ends = [{"x": step, "y": area} for step in (study.steps[0], study.steps[-1])]
-    curves.append(FigureLine("what our operators end with", ends, marks=False))
+    curves.append(FigureLine("end of our operators", ends, marks=False))
     title = f"Sections 6.3 and 7: convergence in problem 2, {len(SEEDS)} seeds and their median"
     yield Figure("crossover", title, "generations", "hypervolume", curves, zero=False)
 
@@ -890,8 +885,8 @@ def _solver_figures(study: Dewri2011) -> Iterator[Figure]:
 def fitted_curve(front: Frontier) -> tuple[list[dict[str, Any]], float]:
     """Fit the loss of a frontier by a cubic of ln k (least squares); return its points and the largest error.
 
-    In Bernstein's form a cubic whose coefficients begin at 0 or more and never fall is itself never below 0 and never
-    falls, as a loss must: their steps are fitted as numbers that are not negative.
+    A cubic in Bernstein form with nonnegative, nondecreasing coefficients is nonnegative and nondecreasing, as a loss
+    must be. So the differences of coefficients are fitted as nonnegative numbers.
     """
     from scipy.optimize import nnls  # slow to import
 
@@ -906,7 +901,7 @@ def fitted_curve(front: Frontier) -> tuple[list[dict[str, Any]], float]:
 
 
 def reproduce(progress: Progress | None = None, usual: NSGA2 = USUAL, large: NSGA2 = LARGE) -> Results:
-    """Search all frontiers and hold the paper's claims against them."""
+    """Search all frontiers and compare them with the paper's claims."""
     study = Dewri2011(progress, usual, large)
     parts = (front_claims, shape_claims, safe_claims, solver_claims, question_claims)
     claims = [*example_claims(), *(claim for part in parts for claim in part(study))]
@@ -914,7 +909,7 @@ def reproduce(progress: Progress | None = None, usual: NSGA2 = USUAL, large: NSG
 
 
 def question_claims(study: Dewri2011) -> Iterator[Claim]:
-    """Put the four questions to the frontiers."""
+    """Answer the four questions from the frontiers."""
     first, second = study.frontiers[Problem1()], study.frontiers[Problem2(ETA)]
     for loss in (0.22, 0.25):
         best = within(first, loss)
@@ -935,10 +930,10 @@ def question_claims(study: Dewri2011) -> Iterator[Claim]:
 
 
 def _reaches(ours: float | None, paper: float | None) -> bool | None:
-    """Say whether our number is at least the paper's; None where one of the two is not there."""
+    """Return whether our number is at least the paper's; None if one of the two is missing."""
     return None if ours is None or paper is None else ours >= paper
 
 
 def _have(ours: Sequence[Sequence[float]], paper: Sequence[Sequence[float]]) -> bool | None:
-    """Say whether for every pair of the paper one of ours is at least as good; None where we have none."""
+    """Return whether for each pair of the paper one of ours is at least as good; None if we have none."""
     return all(any(pair[0] >= a and pair[1] >= b for pair in ours) for a, b in paper) if ours else None

@@ -1,36 +1,28 @@
 """Li & Li, "On the Tradeoff Between Privacy and Utility in Data Publishing", KDD 2009: figures 2 and 3.
 
-Mondrian with four requirements in two forms on Adult, P_loss against U_loss and against the error of
-aggregate queries; what the paper says of it, and what comes out.
+Mondrian with four requirements in two forms on Adult: P_loss against U_loss and against the error of aggregate queries.
 
-The releases (figure 2), each made and measured once, and the errors of queries on them (figure 3).
+**Releases** (figure 2), each made and measured once, and the errors of queries on them (figure 3). The hierarchies are
+the bundled ones. The queries are those of the Anatomy paper that Li & Li cite (`measures/queries`), 1,000 with an
+answer above zero. Missing parameters (sel and qd of figures 3b and 3c) were fixed before results were seen.
 
-The hierarchies are the bundled ones, the queries those of the Anatomy paper that Li & Li cite (`measures/queries`),
-1,000 with an answer above zero. What the paper leaves open (sel and qd of figures 3b and 3c beyond the text) was fixed
-here before results were looked at.
+**Queries** (section 5.2, figure 3), and the intended reading of `sel`. The text defines sel as the share of values of
+each attribute. Its result (less error as qd grows, because a query on more attributes retrieves more records) needs the
+workload of the cited Anatomy paper: each of the qd + 1 attributes selects |A| sel^(1/(qd+1)) values, *rounded up*. Only
+with rounding up does the share of selected records grow with qd. Public code that quotes the formula from Xiao & Tao
+confirms it: SamBoger/Query-Accuracy-on-l-Diversity on GitHub, `src/adult/MeasureAdultDatabase.java` (read, not copied).
 
-The queries (section 5.2, figure 3): what their error says, and which reading of `sel` was meant.
-
-The text calls sel the share of values of each attribute; the result it reports (less error as qd grows, because a query
-on more attributes retrieves more records) needs the workload of the Anatomy paper that it cites, each of the qd + 1
-attributes selecting |A| sel^(1/(qd+1)) values, *rounded up*: rounding up is what lets the share of the records that is
-really selected grow with qd. That this is Xiao & Tao's formula is confirmed by public code that quotes it from them:
-SamBoger/Query-Accuracy-on-l-Diversity on GitHub, `src/adult/MeasureAdultDatabase.java` (read, nothing taken from it).
-
-The frontier that the paper ends with ("somewhere below the t-closeness line"), and the limit under it.
-
-All makers on the same table, each on a grid that was fixed before results were looked at; Mondrian's dense grid of t
-contains that of every other maker of t-closeness, so nobody wins by a finer grid. A score is the area under the
-staircase of some releases on P_loss and U_loss (`Map.score`), and what counts is how much of the room
-between Mondrian and the limit is left:
+**Frontier** in the paper's conclusion ("somewhere below the t-closeness line"), and the limit. All makers run on the
+same table with grids fixed before results were seen. Mondrian's dense grid of t contains that of every other maker of
+t-closeness, so no maker wins by a finer grid. A score is the area under the staircase of some releases on P_loss and
+U_loss (`Map.score`). The result is the remaining share of the gap between Mondrian and the limit:
 
     ratio = (score of all releases - limit) / (score of Mondrian with t-closeness on a dense grid - limit)
 
-The tie of section 3.1: adversary and researcher who know, read and want the same gain the same.
-
-Brickell & Shmatikov let the researcher know neutral attributes that the adversary does not. Without these, both guess
-the sensitive value of a record from its group, beyond the commonest value of the table: a tie by definition, as long as
-the researcher is tested on the records that he learned from. Tested on others, as classifiers are, he gains less.
+**Tie** of section 3.1: an adversary and a researcher with equal knowledge, estimator and goal gain the same. In
+Brickell & Shmatikov the researcher knows neutral attributes that the adversary does not. Without these, both guess the
+sensitive value of a record from its group, compared with the most frequent value of the table: a tie by definition, if
+the researcher is tested on the training records. If tested on others, as classifiers are, the researcher gains less.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -82,7 +74,7 @@ Key = tuple[str, float, str]
 
 
 class LiLi2009:
-    """The releases of the paper, measured once, and what can be said of them."""
+    """The measured releases of the paper, and the claims about them."""
 
     def __init__(self, progress: Progress | None = None) -> None:
         self.table: Table = load("adult")
@@ -125,7 +117,7 @@ class LiLi2009:
 
     @cached_property
     def limit(self) -> Limit:
-        """The line below which no truthful release of the table can lie, whatever its form."""
+        """The bound on U_loss of truthful releases of the table, in any form."""
         line = limit(self.prepared)
         assert line is not None  # Adult has a sensitive attribute and large populations
         return line
@@ -150,7 +142,7 @@ class LiLi2009:
         return errors
 
     def selected(self, queries: Queries) -> float:
-        """Return the mean share of the records that the queries of a workload really select."""
+        """Return the mean share of the records that the queries of a workload select."""
         workload = queries.workload(self.table.cells, self.prepared.points, 0)
         return float(workload.answers.mean()) / self.table.cells.records
 
@@ -175,7 +167,7 @@ EIGHT = "all eight t, bucketized"
 
 
 def query_claims(study: LiLi2009) -> Iterable[Claim]:
-    """Hold figures 3b and 3c against the errors of queries."""
+    """Compare figures 3b and 3c with the errors of queries."""
     means = {f"sel={sel:g}": _mean(errors) for sel, errors in study.by_selectivity.items()}
     holds = all(a > b for a, b in pairwise(means.values()))
     over = f"sel {min(study.by_selectivity):g} to {max(study.by_selectivity):g}, {EIGHT}"
@@ -186,7 +178,7 @@ def query_claims(study: LiLi2009) -> Iterable[Claim]:
 
 
 def reading_claims(study: LiLi2009) -> Iterable[Claim]:
-    """Say what each reading of sel does to the queries: how much they select, and how their error moves with qd."""
+    """Compare the readings of sel: the selected share, and the dependence of the error on qd."""
     yield _realised(study)
     yield _rounded_to_nearest(study)
     yield _literal_reading(study)
@@ -223,7 +215,7 @@ def _over_dimensions(more: str) -> str:
 
 
 def _means(study: LiLi2009, workload: Queries, dimensions: Sequence[int]) -> dict[str, float]:
-    """Return the mean error of a workload on so many quasi-identifiers, by their number."""
+    """Return the mean error of a workload by its number of quasi-identifiers."""
     return {f"qd={qd}": _mean(study.errors(replace(workload, dimensions=qd))) for qd in dimensions}
 
 
@@ -232,7 +224,7 @@ def _mean(errors: dict[float, float]) -> float:
 
 
 def _trend(values: Sequence[float]) -> int:
-    """Return 1 where a line through values over qd rises and the last is above the first, -1 where both fall."""
+    """Return 1 if the regression over qd rises and the last value is above the first, -1 if both fall, else 0."""
     slope, change = float(np.polyfit(DIMENSIONS, values, 1)[0]), values[-1] - values[0]
     return 1 if slope > 0 < change else -1 if slope < 0 > change else 0
 
@@ -260,12 +252,12 @@ DENSE = tuple(sorted({*TS, *(float(f"{t:.4g}") for t in np.linspace(0.005, 0.4, 
 T_EQUAL = tuple(float(f"{t:.4g}") for t in np.geomspace(0.02, 0.6, 10))
 BETA = tuple(float(f"{beta:.4g}") for beta in np.geomspace(0.1, 20, 10))
 ABOVE = 1e-9
-"""How far a release may seem to be below the limit: what is given away to rounding."""
+"""The tolerance for releases below the limit, for rounding."""
 
 UNIFORM = UniformReader()
 AIM, MUST = 0.39, 0.65
 WITHIN = 0.05
-"""The P_loss at which makers are compared by an attack."""
+"""The P_loss at which an attack compares makers."""
 
 MONDRIAN = "mondrian_dense"
 GRIDS: dict[str, tuple[str, str, tuple[float, ...]]] = {
@@ -294,7 +286,7 @@ class Panel:
     quasi: tuple[str, ...]
     form: Form
     reader: Reader = UNIFORM
-    """Who reads the releases besides the uniform reader."""
+    """The second estimator besides the uniform one."""
 
     @property
     def sets(self) -> dict[str, list[Candidate]]:
@@ -325,12 +317,12 @@ PANELS = (
         "marital-status", "marital-status", tuple(sorted({*SIX, "occupation"} - {"marital-status"})), "bucketization"
     ),
 )
-"""The first is the one that counts, and is read by a patient reader too: buckets that mix records on purpose resist a
-hasty one. Where another attribute is sensitive, occupation may take its place."""
+"""The first one is required, and uses an EM estimator with many rounds, because mixed buckets resist one with few. If
+another attribute is sensitive, occupation may replace it."""
 
 
 class LiLiFrontier:
-    """All makers on some panels, measured once, and what can be said of them."""
+    """The measured releases of all makers on some panels, and the claims about them."""
 
     def __init__(self, progress: Progress | None = None, panels: Iterable[Panel] = PANELS) -> None:
         self.panels = tuple(panels)
@@ -353,7 +345,7 @@ class LiLiFrontier:
         return [point for point in self.maps[panel.name].points if point.id in ids and point.status == "measured"]
 
     def scores(self, panel: Panel) -> dict[str, float | None]:
-        """Score every set of a panel, all releases and the limit, and say what is left of the room to the limit."""
+        """Score every set of a panel, all releases and the limit, with the remaining share of the gap."""
         map_ = self.maps[panel.name]
         scores: dict[str, float | None] = {"limit": map_.scores().limit}
         for name in panel.sets:
@@ -365,7 +357,7 @@ class LiLiFrontier:
 
 
 def ratio(scores: Mapping[str, float | None]) -> float | None:
-    """Return what is left of the room between Mondrian on a dense grid and the limit."""
+    """Return the remaining share of the gap between Mondrian on a dense grid and the limit."""
     floor, dense, union = scores["limit"], scores[MONDRIAN], scores["union"]
     if floor is None or dense is None or union is None or dense <= floor:
         return None
@@ -373,7 +365,7 @@ def ratio(scores: Mapping[str, float | None]) -> float | None:
 
 
 def frontier_claims(study: LiLiFrontier, scores: Mapping[str, Mapping[str, float | None]]) -> Iterator[Claim]:
-    """Hold the run against what it must show."""
+    """Compare the run with the required results."""
     first = scores[study.panels[0].name]
     ours = {name: None if value is None else round(value, 4) for name, value in first.items()}
     left = first["ratio"]
@@ -391,7 +383,7 @@ def frontier_claims(study: LiLiFrontier, scores: Mapping[str, Mapping[str, float
 
 
 def _attacked(study: LiLiFrontier) -> Claim:
-    """Hold the makers against each other on the axis of an attack: of each the most useful release within a P_loss."""
+    """Compare the makers by an attack: of each the most useful release within a P_loss."""
     panel, ours = study.panels[0], {}
     for name in panel.sets:
         inside = [
@@ -404,14 +396,14 @@ def _attacked(study: LiLiFrontier) -> Claim:
             ours[name] = {key: round(best[key], 4) for key in ("p_loss", "u_loss", "u_loss_em", "definetti_accuracy")}
     accuracy = {name: values["definetti_accuracy"] for name, values in ours.items()}
     first = min(ours, key=lambda name: ours[name]["u_loss"], default=MONDRIAN)
-    compared = first != MONDRIAN and MONDRIAN in ours  # where Mondrian itself is the best, nobody is held against it
+    compared = first != MONDRIAN and MONDRIAN in ours  # if Mondrian is the best, there is no comparison
     holds = accuracy[first] <= accuracy[MONDRIAN] if compared else None
     over = f"{len(ours)} makers with a release within that P_loss; the best is {first}" if ours else "no release"
     return row("frontier-attacked", ours, holds, tested_over=over)
 
 
 def _above_limit(study: LiLiFrontier) -> Claim:
-    """Hold the releases of every panel that has a limit against it."""
+    """Compare the releases of every panel with its limit."""
     room = {}
     for panel in study.panels:
         map_ = study.maps[panel.name]
@@ -427,7 +419,7 @@ def _above_limit(study: LiLiFrontier) -> Claim:
 
 
 def frontier_figures(study: LiLiFrontier) -> list[Figure]:
-    """Draw the frontier of every set with the limit, and of the first panel what cleverer readers make of it."""
+    """Draw the frontier of every set with the limit, and the first panel under two stronger attackers."""
     figures = []
     for panel in study.panels:
         limit = study.maps[panel.name].limit
@@ -440,7 +432,7 @@ def frontier_figures(study: LiLiFrontier) -> list[Figure]:
     first = study.panels[0]
     if any(point.has(RECONSTRUCTED) for point in study.maps[first.name].points):
         for name, x, y, title in (
-            ("frontier-em", "p_loss", "u_loss_em", "The same releases for a reader who learns across groups"),
+            ("frontier-em", "p_loss", "u_loss_em", "The same releases for an analyst who learns across groups"),
             ("frontier-definetti", "definetti_accuracy", "u_loss", "The same releases against the deFinetti attack"),
         ):
             curves = [
@@ -451,7 +443,7 @@ def frontier_figures(study: LiLiFrontier) -> list[Figure]:
 
 
 def _curves(study: LiLiFrontier, panel: Panel, x: str, y: str, every: bool = False) -> Iterator[FigureLine]:
-    """Draw every set: the releases that none of the same set beats, or every one."""
+    """Draw every set: its nondominated releases, or all."""
     for name in panel.sets:
         points = sorted(
             (point.measures[x], point.measures[y], point.requirement)
@@ -468,7 +460,7 @@ def _curves(study: LiLiFrontier, panel: Panel, x: str, y: str, every: bool = Fal
 FOLDS = 10
 SEED = 2009
 TIE = 0.025
-"""What counts as equal where records were not seen before: as for classifiers in Brickell & Shmatikov 2008."""
+"""The tolerance for equality on unseen records, as for classifiers in Brickell & Shmatikov 2008."""
 
 Whole = NDArray[np.int64]
 
@@ -500,13 +492,13 @@ def _records(release: Release) -> tuple[Whole, Whole]:
 
 
 def _gain_on_seen(release: Release) -> float:
-    """Guess the commonest value of every record's group; say how much better that is than the commonest of all."""
+    """Guess the most frequent value of each record's group; return the gain over the most frequent of all."""
     group, value = _records(release)
     return float((_guesses(group, value, release)[group] == value).mean()) - _commonest(release)
 
 
 def _gain_on_unseen(release: Release) -> float:
-    """Do the same, but let every guess be learned from the other folds alone."""
+    """Do the same, but learn each guess from the other folds only."""
     group, value = _records(release)
     fold = np.random.default_rng(SEED).permutation(len(value)) % FOLDS
     right = 0
@@ -517,10 +509,10 @@ def _gain_on_unseen(release: Release) -> float:
 
 
 def _guesses(group: Whole, value: Whole, release: Release) -> Whole:
-    """Return the commonest value of every group among some records; the table's where a group has none of them."""
+    """Return the most frequent value of each group among some records; the table's for a group without records."""
     shares = release.cells.sensitive[0].shares
     counts = np.bincount(group * len(shares) + value, minlength=release.groups * len(shares))
-    table = counts.reshape(release.groups, len(shares)) + shares / 2  # less than a record: for ties and empty groups
+    table = counts.reshape(release.groups, len(shares)) + shares / 2  # below one record: for ties and empty groups
     guesses: Whole = table.argmax(axis=1)
     return guesses
 
@@ -536,9 +528,9 @@ PAPER_Q: dict[str, float] = row.paper("q-distribution")
 
 
 def reproduce(progress: Progress | None = None, frontier: bool = False) -> Results:
-    """Make all releases of the paper, measure them, and hold the paper's claims against them.
+    """Make all releases of the paper, measure them, and compare them with the paper's claims.
 
-    `frontier` lets all makers loose on the table as well, and says how near they come to the limit.
+    `frontier` also runs all makers on the table, and measures their distance from the limit.
     """
     study = LiLi2009(progress)
     claims = [*_data_claims(study), *_curve_claims(study), *query_claims(study), *_reported_claims(study)]
@@ -584,7 +576,7 @@ def _curve_claims(study: LiLi2009) -> Iterable[Claim]:
         "t-below-delta-infinite",
         strict.content(),
         strict.below,
-        reason="the figure was very probably made with absent values ignored" if strict.below is None else None,
+        reason="the figure very probably ignores absent values" if strict.below is None else None,
         tested_over=strict.over,
     )
     pairs = {
@@ -611,21 +603,21 @@ def _curve_claims(study: LiLi2009) -> Iterable[Claim]:
 
 @dataclass(frozen=True)
 class Lead:
-    """How far t-closeness lies below another curve, over the range of P_loss that both reach."""
+    """The distance of t-closeness below another curve, over their common range of P_loss."""
 
     low: float
     high: float
     excess: Sequence[float]
-    """U_loss of t-closeness less that of the other, at many places of the range; none where there is no range."""
+    """U_loss of t-closeness less that of the other, at many places of the range; empty without a common range."""
 
     @property
     def below(self) -> bool | None:
-        """Whether t-closeness is below all over the range; None where there is none."""
+        """Whether t-closeness is below everywhere in the range; None if it is empty."""
         return all_of(excess <= 1e-12 for excess in self.excess)
 
     @property
     def over(self) -> str:
-        """The range in words."""
+        """A description of the range."""
         if not self.excess:
             return f"no P_loss: one curve begins at {self.low:.4f}, the other ends at {self.high:.4f}"
         return f"P_loss {self.low:.4f} to {self.high:.4f}"
@@ -697,9 +689,9 @@ def _one_class(study: LiLi2009) -> Claim:
 
 
 def _limit_claims(study: LiLi2009) -> Iterable[Claim]:
-    """Hold every release against the limit (a check of limit, P_loss and U_loss at once), and t-closeness most of all.
+    """Compare every release with the limit (a check of limit, P_loss and U_loss at once), and t-closeness most of all.
 
-    That there is room below t-closeness is necessary for the paper's guess; `--frontier` says who gets into it.
+    A gap below t-closeness is necessary for the paper's conjecture; `--frontier` shows which makers reach it.
     """
     room = {key: measures["u_loss"] - study.limit.at(measures["p_loss"]) for key, measures in study.measures.items()}
     least = min(room.values())

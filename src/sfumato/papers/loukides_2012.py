@@ -1,38 +1,33 @@
 """Loukides, Gkoulalas-Divanis & Shao, "Assessing Disclosure Risk and Data Utility Trade-off in Transaction Data
 Anonymization", IJSI 2012: figure 1, and R-U maps as in figures 5 to 7.
 
-AA, COAT and PCTA in the readings that their names stand for here, k^2-anonymity, COAT under a single utility
-constraint, nothing suppressed. The values of k, the queries (a random record, two items of it; the error is the exact
-expectation, no sample) and the bound of .2 were fixed before results were looked at. The paper's diagnoses are
-proprietary; its workloads are not in it. Section 5 says that published sets were expanded before queries were answered,
-the worked example of section 3.4 takes every item with probability 1/2: all is shown under both estimators, `expanded`
-and `half`. PCTA with another loop is reported beside it.
+AA, COAT and PCTA as implemented here, k^2-anonymity, COAT under a single utility constraint, no suppression. The values
+of k, the queries (a random record, two items of it; the error is the exact expectation, no sample) and the bound of .2
+were fixed before results were seen. The paper's diagnoses are proprietary, and it does not contain its workloads.
+According to section 5, published sets were expanded before queries were answered; the worked example of section 3.4
+takes every item with probability 1/2. All results use both estimators, `expanded` and `half`. PCTA with another loop is
+reported too.
 
-The R-U map of one set of baskets: releases of some anonymizers over k, measured, counted again, and read.
+**R-U map** of one data set: releases of some anonymizers over k, measured and counted a second time. `curve` is the
+frontier of one anonymizer, `knees` its knees, `best` its release of the most utility within a bound on risk. Utility is
+1 / ARE under a named estimator; risk is 1 / the fewest records that match two known items.
 
-`curve` is the frontier of one anonymizer, `knees` where it bends, `best` its release of the most utility within a
-bound on risk. Utility is 1 / ARE under a named estimator; risk is 1 / the fewest records that fit two known items.
+**Second count**: plain sets and one matrix, without code of the makers or of the verification. Published rows are
+derived from the records and the published form of each item, or read from the written file; sets of one and two
+published items are counted in them.
 
-A second opinion on releases of baskets: plain sets and one matrix, sharing nothing with who made or verified them.
+**Knees** of the paper's curves: by angle (section 5, the method of Zhao et al. 2008), and by Kneedle (Satopaa et al.
+2011, offline). Both use costs (lower is better), scaled to 0..1 between the curve's ends. The points are exact, so they
+are neither smoothed nor resampled.
 
-Published rows are derived here from the records and from what each item is called in the release, or read from the
-written file; sets of one and two published items are counted in them.
+**Baskets**: given files, else the bundled Online Retail. Figures 6 and 7 use any baskets, figure 5 (diagnoses) a file
+with ICD-9 codes as items. The tree of items is a level table next to the file, named after it:
+`bms_webview_2_hierarchy.txt.gz` for `bms_webview_2.dat.gz`.
 
-The knees of the paper's curves: by angle (section 5, the method of Zhao et al. 2008), Kneedle's beside it.
+**Worked example**: six patients with diagnoses a to g (figure 1). Its optima are found by enumerating all 877
+partitions of the seven items, each counted from its definition.
 
-Both look at the curve with its axes turned so that lower is better, and scaled to 0..1 between its ends. Kneedle is
-that of Satopaa et al. 2011, offline; the points are exact, so they are neither smoothed nor resampled.
-
-Which baskets the maps are drawn of: files that are given, else the bundled Online Retail.
-
-Figures 6 and 7 take the first kind of file, figure 5 (diagnoses) a file whose items are ICD-9 codes. The tree of items
-is a level table beside the file, named after it: `bms_webview_2_hierarchy.txt.gz` beside `bms_webview_2.dat.gz`.
-
-The worked example: six patients with diagnoses a to g (figure 1), small enough to try all.
-
-The optima are found here by going through all 877 partitions of the seven items, each counted from its definition.
-
-The figures with our points: R-U maps with utility to the right and risk upwards.
+**Figures**: R-U maps with utility to the right and risk upwards.
 """
 
 import csv
@@ -81,12 +76,12 @@ row = ClaimRows(__name__)
 
 Row = frozenset[str]
 BLOCK = 4096
-"""Rows that are counted at a time."""
+"""Rows counted at a time."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What the second opinion says of one release."""
+    """The second count of one release."""
 
     least: int
     """The fewest records that show any one or two published items that occur together."""
@@ -103,7 +98,7 @@ def checked(release: BasketRelease) -> Checked:
 
 
 def checked_file(release: BasketRelease) -> Checked:
-    """Write a release, and check the file: what a reader can count, and that it shows all records and no others."""
+    """Write a release, and check the file: its counts, and that it shows exactly the records."""
     with TemporaryDirectory() as folder, unfinished(Path(folder)):
         path = write_items(release, Path(folder) / "release.csv")[0]
         rows, legend = Counter(read_rows(path)), read_legend(path)
@@ -115,7 +110,7 @@ def checked_file(release: BasketRelease) -> Checked:
 
 
 def expected_rows(release: BasketRelease) -> list[Row]:
-    """List what should be published of every distinct basket."""
+    """List the expected published form of every distinct basket."""
     names = called(release)
     return [published(row, names) for row in originals(release.baskets)]
 
@@ -136,7 +131,7 @@ def read_rows(path: Path) -> Iterable[Row]:
 
 
 def read_legend(path: Path) -> dict[str, Row]:
-    """Read which items stand behind the names of a file, from the legend beside it; nothing where it has none."""
+    """Read the items of each name from the legend of a file; empty without a legend."""
     beside = path.with_name(f"{path.name}.legend.json")
     if not beside.is_file():
         return {}
@@ -145,7 +140,7 @@ def read_legend(path: Path) -> dict[str, Row]:
 
 
 def legend_label(text: str, legend: Mapping[str, Row], release: BasketRelease) -> str:
-    """Say what a name in the legend of a file is called in the release, by the items behind it; else nothing fits."""
+    """Return the label in the release of a name in the legend, by its items; empty if none matches."""
     names = called(release)
     labels = {names.get(item, "") for item in legend[text]}
     behind = {item for item, name in names.items() if name in labels}
@@ -163,7 +158,7 @@ def slices(labels: list[str], starts: Counts) -> Iterable[list[str]]:
 
 
 def called(release: BasketRelease) -> dict[str, str]:
-    """Say what every item is called in a release; an item that is not published has no entry."""
+    """Return the published label of every item; suppressed items have no entry."""
     recoding = release.recoding
     item_parts = zip(release.baskets.items, recoding.parts.tolist(), strict=True)
     return {item: recoding.labels[part] for item, part in item_parts if part >= 0}
@@ -175,7 +170,7 @@ def published(row: Iterable[str], names: Mapping[str, str]) -> Row:
 
 
 def least_support(rows: Mapping[Row, int]) -> int:
-    """Return the fewest records that show any one or two labels that some record shows; 0 if none shows any."""
+    """Return the fewest records with any one or two labels that some record has; 0 if there are none."""
     labels = sorted({label for row in rows for label in row})
     place = {label: number for number, label in enumerate(labels)}
     together = np.zeros((len(labels), len(labels)))
@@ -190,14 +185,14 @@ def least_support(rows: Mapping[Row, int]) -> int:
 
 
 NEAR = 0.05
-"""An angle is taken between neighbours at least this far away, so that two nearly equal releases make no knee."""
+"""The least distance of the neighbours of an angle, so that two nearly equal releases make no knee."""
 
 LEAST_BEND = 1.0
-"""A curve that turns by less than this many degrees is straight."""
+"""The least bend of a knee in degrees."""
 
 
 def angles(curve: Curve) -> dict[str, float]:
-    """Return the angle in degrees at every finite point but the ends: below 180 where it bends to the ideal corner."""
+    """Return the angle in degrees at every inner finite point: below 180 if it bends to the ideal corner."""
     place, found = curve.square, {}
     for i in range(1, len(place) - 1):
         away = np.hypot(*(place - place[i]).T) >= NEAR
@@ -217,7 +212,7 @@ def knees_by_angle(curve: Curve) -> list[Point]:
 
 
 def knees_by_kneedle(curve: Curve, sensitivity: float = 1.0) -> list[Point]:
-    """List the knees that Kneedle declares, the one furthest below the diagonal first.
+    """List the knees that Kneedle declares, the farthest below the diagonal first.
 
     A local maximum of the difference curve is a knee if the curve falls below it by more than `sensitivity` mean
     steps before the next maximum.
@@ -233,12 +228,12 @@ def knees_by_kneedle(curve: Curve, sensitivity: float = 1.0) -> list[Point]:
 
 
 def _below_diagonal(curve: Curve) -> NDArray[np.float64]:
-    """Return how far each finite point lies on the good side of the line between the ends: the difference curve."""
+    """Return the distance of each finite point from the line between the ends: the difference curve."""
     return np.asarray(1.0 - curve.square.sum(axis=1))
 
 
 def _is_peak(values: NDArray[np.float64], i: int) -> bool:
-    """Say whether values rise to i and fall after it; of a plateau the first place counts."""
+    """Return whether i is a local maximum; of a plateau the first place."""
     later = next((value for value in values[i + 1 :] if abs(value - values[i]) > ALIKE), inf)
     return bool(values[i] > values[i - 1] + ALIKE and values[i] > later)
 
@@ -247,24 +242,24 @@ RISK = "itemset_risk"
 ESTIMATORS = ("half", "expanded")
 MAKERS = {"AA": "aa", "COAT": "coat", "PCTA": "pcta"}
 VARIANTS = {"PCTA, in rounds": "pcta visit=round", "PCTA, staying": "pcta visit=stay"}
-"""PCTA with another loop: a constraint behind all that wait after one merge; or until it holds, as CBA's inner loop
-`while sup(p) < k` has it (Loukides, Gkoulalas-Divanis & Malin, ITAB 2010)."""
+"""PCTA with another loop: a constraint is queued again after each merge; or processed until it holds, as in CBA's inner
+loop `while sup(p) < k` (Loukides, Gkoulalas-Divanis & Malin, ITAB 2010)."""
 
 WITHIN, WITHOUT = "COAT within the tree", "AA without the tree"
-"""On baskets whose tree has a meaning: COAT kept to its coarsest groups, AA with a tree of the items' order instead."""
+"""For baskets with a meaningful tree: COAT within its coarsest groups, and AA with a tree of the items' order."""
 
 BOUND = 0.2
-"""The risk that is usually accepted in biomedicine (section 5)."""
+"""The usually accepted risk in biomedicine (section 5)."""
 
 
 def axes(estimator: str) -> tuple[str, str]:
-    """Return the two measures that a map is drawn on under an estimator."""
+    """Return the two axes of a map under an estimator."""
     return RISK, f"utility_{estimator}"
 
 
 @dataclass(frozen=True)
 class MeasuredRelease:
-    """One release: who made it, for which k, what it measures, and what the second opinion says."""
+    """One release: its maker, k, measures, and second count."""
 
     label: str
     k: int
@@ -332,7 +327,7 @@ class RUMap:
         return MeasuredRelease(label, candidate.requirement.k, point, release, second, seconds[0])
 
     def of(self, label: str) -> list[MeasuredRelease]:
-        """Return the releases of one anonymizer that could be made, by k."""
+        """Return the feasible releases of one anonymizer, by k."""
         return [run for run in self.runs if run.label == label and run.release is not None]
 
     def run_of(self, point: Point) -> MeasuredRelease:
@@ -344,7 +339,7 @@ class RUMap:
         return Curve.through([run.point for run in self.of(label)], axes(estimator))
 
     def knees(self, label: str, estimator: str) -> dict[str, MeasuredRelease | None]:
-        """Find the knee of one anonymizer's curve, by angle and by Kneedle."""
+        """Return the knee of one anonymizer's curve, by angle and by Kneedle."""
         curve = self.curve(label, estimator)
         by_way = {"angle": knees_by_angle(curve), "kneedle": knees_by_kneedle(curve)}
         return {way: self.run_of(points[0]) if points else None for way, points in by_way.items()}
@@ -352,7 +347,7 @@ class RUMap:
     def best(
         self, estimator: str, labels: Sequence[str] = tuple(MAKERS), bound: float = BOUND
     ) -> MeasuredRelease | None:
-        """Choose, of some anonymizers' releases, that of the most utility within a bound on risk."""
+        """Return the release of most utility within a bound on risk, of some anonymizers."""
         points = tuple(run.point for label in labels for run in self.of(label))
         try:
             chosen = Map(self.study, points).choose(max={RISK: bound}, axes=axes(estimator), by="best")
@@ -362,7 +357,7 @@ class RUMap:
 
     @cached_property
     def files(self) -> dict[str, Checked]:
-        """Write what would be chosen of every anonymizer, and check the files."""
+        """Write the best release of every anonymizer, and check the files."""
         chosen = {label: self.best("half", [label]) for label in self.grids}
         return {label: checked_file(run.release) for label, run in chosen.items() if run and run.release}
 
@@ -399,11 +394,11 @@ class RUMap:
 BUNDLED = "online-retail"
 ICD_9 = re.compile(r"(\d{1,3}|V\d{2}|E\d{3})(\.\d{1,2})?")
 MOSTLY, SOME = 0.95, 0.05
-"""ICD-9 baskets: this share of the items looks like a code, and this share like nothing but a code (V58, 250.83)."""
+"""The least share of items in ICD-9 baskets that look like a code, and that can only be a code (V58, 250.83)."""
 
 
 def opened(files: Sequence[Path]) -> tuple[Baskets, Baskets | None]:
-    """Open the baskets of figures 6 and 7, and those of figure 5 where there are some."""
+    """Open the baskets of figures 6 and 7, and those of figure 5 if given."""
     by_kind: dict[bool, Baskets] = {}
     for file in files:
         baskets = read_file(file)
@@ -411,21 +406,21 @@ def opened(files: Sequence[Path]) -> tuple[Baskets, Baskets | None]:
         if diagnoses in by_kind:
             kind = "ICD-9 diagnoses, for figure 5" if diagnoses else "baskets for figures 6 and 7"
             raise BadInputError(
-                f"--data {file}: {by_kind[diagnoses].origin} was given already, and both hold {kind}; give one of them"
+                f"--data {file}: {by_kind[diagnoses].origin} was given already, and both are {kind}; give one of them"
             )
         by_kind[diagnoses] = baskets
     return by_kind.get(False) or load_baskets(BUNDLED), by_kind.get(True)
 
 
 def read_file(file: Path) -> Baskets:
-    """Read the baskets of a file, with the tree of items beside it."""
+    """Read the baskets of a file, with its tree of items."""
     if file.is_dir():
-        raise BadInputError(f"--data {file}: this is a folder; name a file in it, with one basket per line")
+        raise BadInputError(f"--data {file}: this is a folder; give a file in it, with one basket per line")
     return read_baskets(file, tree=tree_beside(file))
 
 
 def tree_beside(file: Path) -> Path | None:
-    """Find the level table whose name, before `_hierarchy`, is how the file's name begins; the longest such name."""
+    """Return the level table whose name before `_hierarchy` begins the file's name; the longest such name."""
     named = {
         path: path.name.partition("_hierarchy.")[0]
         for path in sorted(file.resolve().parent.glob("*_hierarchy.*"))
@@ -436,7 +431,7 @@ def tree_beside(file: Path) -> Path | None:
 
 
 def has_diagnoses(baskets: Baskets) -> bool:
-    """Say whether the items are ICD-9 codes."""
+    """Return whether the items are ICD-9 codes."""
     codes = [item for item in baskets.items if ICD_9.fullmatch(item)]
     certain = [item for item in codes if not item.isdigit()]
     items = len(baskets.items)
@@ -446,10 +441,10 @@ def has_diagnoses(baskets: Baskets) -> bool:
 PATIENTS = {"Anne": "abcdef", "Greg": "abeg", "Jack": "ae", "Tom": "bfg", "Mary": "ab", "Jim": "cf"}
 KS = range(2, 7)
 NOTED_OPTIMA = {2: 0.05118, 3: 0.07218, 4: 0.08530, 5: 0.15354, 6: 0.17323}
-"""The least UL of any feasible partition as our notes on the paper have it, by k."""
+"""The least UL of any feasible partition in our notes on the paper, by k."""
 
 NOTED_FEASIBLE = {2: 304, 3: 133, 4: 52, 5: 27, 6: 7}
-"""How many of the partitions satisfy k^2-anonymity, likewise."""
+"""The number of partitions that satisfy k^2-anonymity, in the same notes."""
 
 Partition = Sequence[frozenset[str]]
 
@@ -474,14 +469,14 @@ def partitions(items: Sequence[str]) -> Iterator[list[frozenset[str]]]:
 
 
 def rows_of(partition: Partition) -> list[frozenset[int]]:
-    """Publish the patients under a partition: each as the places of the parts that have an item of theirs."""
+    """Return the published rows of the patients: the indices of the parts that have an item of each."""
     return [
         frozenset(place for place, part in enumerate(partition) if part & set(items)) for items in PATIENTS.values()
     ]
 
 
 def is_feasible(partition: Partition, k: int) -> bool:
-    """Say whether one or two parts that a patient shows are always shown by k."""
+    """Return whether at least k patients show any one or two parts that a patient shows."""
     rows = rows_of(partition)
     known = {parts for row in rows for size in (1, 2) for parts in combinations(sorted(row), size)}
     return all(sum(set(parts) <= row for row in rows) >= k for parts in known)
@@ -500,7 +495,7 @@ def utility_loss(partition: Partition) -> Fraction:
 
 
 def optima() -> dict[int, tuple[float, int]]:
-    """Return for every k the least UL of all feasible partitions, and how many there are."""
+    """Return for each k the least UL of all feasible partitions, and the number of these."""
     priced = [(utility_loss(partition), partition) for partition in partitions(figure_1().items)]
     best = {}
     for k in KS:
@@ -521,7 +516,7 @@ def loss_of(release: BasketRelease) -> float:
 
 
 def example_claims() -> tuple[list[Claim], Figure]:
-    """Hold figure 1 and its optima against what the anonymizers make of the example."""
+    """Compare figure 1 and its optima with the anonymizers' releases of the example."""
     baskets = figure_1()
     releases, best = made(baskets), optima()
     claims = [_worked(baskets, releases["aa", 6]), _bounds(releases, best), *_reported(baskets, releases)]
@@ -586,7 +581,7 @@ def figures_6_and_7(map_: RUMap) -> list[Figure]:
 
 
 def figure_5(map_: RUMap) -> list[Figure]:
-    """Draw COAT's map of diagnoses, with and without the utility constraints of their tree; and all anonymizers'."""
+    """Draw COAT's map of diagnoses, with and without the utility constraints of their tree, and that of all makers."""
     labels = [label for label in ("COAT", WITHIN) if label in map_.grids]
     drawn = []
     for estimator in ESTIMATORS:
@@ -638,7 +633,7 @@ def _points(runs: Sequence[MeasuredRelease], estimator: str) -> list[dict[str, f
 
 
 def _curves(map_: RUMap, labels: Sequence[str], estimator: str, names: Sequence[str] | None = None) -> list[FigureLine]:
-    """Join the releases of each anonymizer that no other of it beats, and mark the rest."""
+    """Join the nondominated releases of each anonymizer, and mark the rest."""
     joined, beaten = [], list[MeasuredRelease]()
     for label, name in zip(labels, names or labels, strict=True):
         kept = {_place(point, estimator) for point in map_.curve(label, estimator).points}
@@ -656,7 +651,7 @@ def _place(point: Point, estimator: str) -> tuple[float, ...]:
 
 
 def _knees(map_: RUMap, label: str, estimator: str, suffix: str = "") -> list[FigureLine]:
-    """Mark the knees; one mark where both methods find the same."""
+    """Mark the knees; one mark if both methods find the same."""
     knees = {way: run for way, run in map_.knees(label, estimator).items() if run is not None}
     if len(knees) == 2 and knees["angle"] is knees["kneedle"]:
         knees = {"both": knees["angle"]}
@@ -666,11 +661,11 @@ def _knees(map_: RUMap, label: str, estimator: str, suffix: str = "") -> list[Fi
 
 KS_5 = (2, 3, 5, 7, 10, 15, 25, 40, 60, 80)
 TABLE_1 = {"records": 77_512, "items": 3_340, "longest": 161, "mean": 5.0}
-"""BMS-WebView-2 as table 1 has it."""
+"""BMS-WebView-2 in table 1."""
 
 
 def reproduce(progress: Progress | None = None, data: Sequence[Path] = ()) -> Results:
-    """Make the releases of the paper, measure and check them, and hold the paper's claims against them.
+    """Make the releases of the paper, measure and check them, and compare them with the paper's claims.
 
     `data` are files with one basket per line: one of ICD-9 diagnoses for figure 5, one for figures 6 and 7.
     """
@@ -704,7 +699,7 @@ def reproduce(progress: Progress | None = None, data: Sequence[Path] = ()) -> Re
     return Results("loukides-2012", claims, figures, more)
 
 
-# -- what must hold ----------------------------------------------------------------------------------------
+# -- required ----------------------------------------------------------------------------------------------
 
 
 def _required(maps: Sequence[RUMap]) -> Iterable[Claim]:
@@ -755,7 +750,7 @@ def _bounded_risk(maps: Sequence[RUMap]) -> Claim:
 
 
 def _over_k(maps: Sequence[RUMap], labels: Iterable[str]) -> str:
-    """Say over which k releases of some anonymizers could be made, by baskets."""
+    """Describe the k of the feasible releases of some anonymizers, by baskets."""
     wanted, parts = set(labels), []
     for map_ in maps:
         ks = sorted({run.k for label in map_.grids if label in wanted for run in map_.of(label)})
@@ -764,7 +759,7 @@ def _over_k(maps: Sequence[RUMap], labels: Iterable[str]) -> str:
 
 
 def _knee_found(maps: Sequence[RUMap]) -> Claim:
-    """Look for the knees of figures 6 (three anonymizers) and 5 (COAT on diagnoses); others are told beside them."""
+    """Find the knees of figures 6 (three anonymizers) and 5 (COAT on diagnoses); further ones are only reported."""
     ours: dict[str, Any] = {}
     at_knees: list[int | None] = []
     for map_ in maps:
@@ -780,13 +775,13 @@ def _knee_found(maps: Sequence[RUMap]) -> Claim:
 
 
 def _utilities(map_: RUMap, estimator: str) -> dict[str, float | None]:
-    """Return the best utility of every anonymizer within the bound on risk; None where none of its releases is."""
+    """Return the best utility of every anonymizer within the bound on risk; None without such a release."""
     best = {label: map_.best(estimator, [label]) for label in map_.grids}
     return {label: None if run is None else run.point.measures[axes(estimator)[1]] for label, run in best.items()}
 
 
 def _above(utilities: Mapping[str, float | None], label: str, other: str) -> bool | None:
-    """Say whether one anonymizer reaches more utility than another; None where one has no release in the bound."""
+    """Return whether one anonymizer has more utility than another; None if one has no release within the bound."""
     mine, theirs = utilities[label], utilities[other]
     return None if mine is None or theirs is None else mine > theirs
 
@@ -802,7 +797,7 @@ def _set_based_beats_aa(maps: Sequence[RUMap]) -> Claim:
             _above(by, label, aa) for by in utilities.values() for label in ("COAT", "PCTA") for aa in trees
         ]
     holds = all_of(comparisons)
-    reason = None if holds else "where the tree of items follows what is bought or diagnosed together, AA loses less"
+    reason = None if holds else "if the tree of items follows joint purchases or diagnoses, AA loses less"
     over = f"risk up to {BOUND:g}; {_over_k(maps, (*MAKERS, WITHOUT))}"
     return row("set-based-beats-aa-at-.2", ours, holds, reason=reason, tested_over=over)
 
@@ -811,7 +806,7 @@ def _rounded(values: Mapping[str, float | None]) -> dict[str, float | None]:
     return {name: None if value is None else float(f"{value:.4g}") for name, value in values.items()}
 
 
-# -- what is reported --------------------------------------------------------------------------------------
+# -- reported ----------------------------------------------------------------------------------------------
 
 
 def _compared(maps: Sequence[RUMap]) -> Iterable[Claim]:
@@ -847,7 +842,7 @@ def _utility(run: MeasuredRelease, estimator: str) -> dict[str, Any]:
 
 
 def _variants(map_: RUMap) -> Iterable[Claim]:
-    """Hold PCTA, and PCTA with another loop, against COAT at every k."""
+    """Compare PCTA, and PCTA with another loop, with COAT at every k."""
     errors = {label: {run.k: run.point.measures["are_half"] for run in map_.of(label)} for label in map_.grids}
     for label in ("PCTA", *VARIANTS):
         common = [k for k in errors[label] if k in errors["COAT"]]
@@ -862,7 +857,7 @@ def _variants(map_: RUMap) -> Iterable[Claim]:
 
 
 def _knee_of_figure_5(map_: RUMap) -> Iterable[Claim]:
-    """Compare the knee of COAT's curve with its ends, on diagnoses where there are some."""
+    """Compare the knee of COAT's curve with its ends, on diagnoses if given."""
     for estimator in ESTIMATORS:
         ours = _knee_against_ends(map_, estimator)
         holds = ours["protection"] >= 12.5 and ours["utility"] > 2 if "knee" in ours else None
@@ -871,7 +866,7 @@ def _knee_of_figure_5(map_: RUMap) -> Iterable[Claim]:
 
 
 def _knee_against_ends(map_: RUMap, estimator: str) -> dict[str, Any]:
-    """Say how many times less risk than the largest the knee has, and how many times the least utility."""
+    """Return the factors by which the knee lowers the largest risk and raises the least utility."""
     knee, runs = map_.knees("COAT", estimator)["angle"], map_.of("COAT")
     if knee is None:
         return {"baskets": map_.name}

@@ -1,6 +1,6 @@
-"""What kernels share: arrays that grow, sorting, queues, hashing, and numbers drawn at random.
+"""Shared code of kernels: growing arrays, sorting, queues, hashing, and random numbers.
 
-Each stands here once, compiled for whatever arrays it is called with.
+Each function is compiled for the arrays with which it is called.
 """
 
 import secrets
@@ -13,7 +13,7 @@ from sfumato.runtime.arrays import Codes, Counts
 from sfumato.runtime.kernels import kernel
 
 NO_HASH = np.uint64(14695981039346656037)
-"""The hash of a row of no numbers."""
+"""The hash of an empty row."""
 
 
 # -- arrays that grow ------------------------------------------------------------------------------------------------
@@ -21,7 +21,7 @@ NO_HASH = np.uint64(14695981039346656037)
 
 @kernel
 def room(array: NDArray[Any], needed: int) -> NDArray[Any]:
-    """Return the array, or a copy of at least twice the length (or rows) where it is too short."""
+    """Return the array, or a copy of at least twice the length (or rows) if it is too short."""
     if needed <= len(array):
         return array
     longer = np.empty((max(needed, 2 * len(array)),) + array.shape[1:], array.dtype)  # noqa: RUF005 (numba knows no *)
@@ -31,7 +31,7 @@ def room(array: NDArray[Any], needed: int) -> NDArray[Any]:
 
 @kernel
 def put(target: NDArray[Any], start: int, source: NDArray[Any]) -> None:
-    """Copy the source into the target from a position on."""
+    """Copy the source into the target from an index on."""
     for i in range(len(source)):
         target[start + i] = source[i]
 
@@ -41,7 +41,7 @@ def put(target: NDArray[Any], start: int, source: NDArray[Any]) -> None:
 
 @kernel
 def members_by(number: Codes | Counts, groups: int) -> tuple[Counts, Counts]:
-    """List the rows of every group, ascending: those of group g stand at `offsets[g]:offsets[g + 1]`. Linear time."""
+    """List the rows of each group, ascending: those of group g are in `offsets[g]:offsets[g + 1]`. Linear time."""
     offsets = np.zeros(groups + 1, np.int64)
     for i in range(len(number)):
         offsets[number[i] + 1] += 1
@@ -56,7 +56,7 @@ def members_by(number: Codes | Counts, groups: int) -> tuple[Counts, Counts]:
 
 @kernel
 def sort_falling(order: Counts, keys: Counts) -> None:
-    """Sort numbers by their keys, the largest first: by insertion, for few of them or where they hardly change."""
+    """Sort numbers by their keys, the largest first, by insertion: for few numbers, or an almost sorted order."""
     for i in range(1, len(order)):
         number, place = order[i], i
         while place > 0 and keys[order[place - 1]] < keys[number]:
@@ -67,7 +67,7 @@ def sort_falling(order: Counts, keys: Counts) -> None:
 
 @kernel
 def falling(counts: Counts) -> Counts:
-    """Return the counts that are not 0, the largest first, by insertion (groups hold few values)."""
+    """Return the nonzero counts, the largest first, by insertion (groups have few values)."""
     ordered = np.empty(len(counts), counts.dtype)
     present = 0
     for s in range(len(counts)):
@@ -83,7 +83,7 @@ def falling(counts: Counts) -> Counts:
 
 @kernel
 def sorted_together(keys: Counts, weights: Counts) -> tuple[Counts, Counts]:
-    """Sort keys, and weights with them, by merging; what both arrays held is lost."""
+    """Sort keys, with their weights, by merging; the given arrays are overwritten."""
     n = len(keys)
     other_keys, other_weights = np.empty(n, np.int64), np.empty(n, np.int64)
     run = 1
@@ -106,7 +106,7 @@ def sorted_together(keys: Counts, weights: Counts) -> tuple[Counts, Counts]:
 
 @kernel
 def first_from(ordered: Codes | Counts, start: int, end: int, wanted: int) -> int:
-    """Find the first of the rising numbers at start..end that is not below the wanted one; numpy's compiles longer."""
+    """Return the first of the ascending numbers at start..end that is at least `wanted`; numpy's compiles slower."""
     while start < end:
         middle = (start + end) // 2
         if ordered[middle] < wanted:
@@ -118,7 +118,7 @@ def first_from(ordered: Codes | Counts, start: int, end: int, wanted: int) -> in
 
 @kernel
 def has_number(ordered: Codes | Counts, start: int, end: int, wanted: int) -> bool:
-    """Say whether a number is among the rising ones at start..end."""
+    """Return whether a number is among the ascending ones at start..end."""
     at = first_from(ordered, start, end, wanted)
     return bool(at < end and ordered[at] == wanted)
 
@@ -128,7 +128,7 @@ def has_number(ordered: Codes | Counts, start: int, end: int, wanted: int) -> bo
 
 @kernel
 def pushed(keys: Counts, stamps: Counts, size: int, key: int, stamp: int) -> tuple[Counts, Counts]:
-    """Put an entry on the heap of `size` entries (least key first); return its arrays, grown where they were full."""
+    """Push an entry on the heap of `size` entries (least key first); return its arrays, grown if they were full."""
     keys, stamps = room(keys, size + 1), room(stamps, size + 1)
     at = size
     while at > 0 and keys[(at - 1) // 2] > key:
@@ -140,7 +140,7 @@ def pushed(keys: Counts, stamps: Counts, size: int, key: int, stamp: int) -> tup
 
 @kernel
 def pop(keys: Counts, stamps: Counts, size: int) -> None:
-    """Take the first entry off the heap of `size` entries."""
+    """Remove the first entry from the heap of `size` entries."""
     key, stamp = keys[size - 1], stamps[size - 1]
     at = 0
     while True:
@@ -170,13 +170,13 @@ def slots_for(entries: int) -> int:
 
 @kernel
 def hashed(key: int, shift: int) -> np.uint64:
-    """Return the slot of a key at which to look first: the highest 64 - shift bits of a product."""
+    """Return the first slot of a key: the highest 64 - shift bits of a product."""
     return (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift)
 
 
 @kernel
 def mixed_in(before: np.uint64, number: int) -> np.uint64:
-    """Mix one more number into a hash."""
+    """Add one number to a hash."""
     mixed = (before ^ np.uint64(number)) * np.uint64(0x9E3779B97F4A7C15)
     return mixed ^ (mixed >> np.uint64(32))
 
@@ -185,7 +185,7 @@ def mixed_in(before: np.uint64, number: int) -> np.uint64:
 
 
 def drawing_state(seed: int | None) -> NDArray[np.uint64]:
-    """Return the state from which `uniform` draws: of a seed, or without one unforeseeable."""
+    """Return the state for `uniform`: from a seed, or unpredictable without one."""
     return np.array([secrets.randbits(64) if seed is None else seed], np.uint64)
 
 

@@ -1,8 +1,7 @@
-"""Arrays by what is in them: the few kinds that the whole house is made of.
+"""Types of arrays by their content, and the representation of values without records.
 
-What a value says of itself: nothing of records, since a notebook keeps whatever is displayed in it.
-
-A class names in `spoken` the fields that may be seen by everybody; all others stay inside, whatever is added later.
+A notebook saves everything that it displays. So a class lists in `spoken` the fields that are public; all others are
+hidden, including later ones.
 """
 
 from typing import ClassVar
@@ -12,10 +11,10 @@ from numpy.typing import NDArray
 
 
 class Quiet:
-    """Base of dataclasses (with `repr=False`) that hold records, values of records, or what was measured of them."""
+    """Base of dataclasses (with `repr=False`) that contain records, values of records, or measures of them."""
 
     spoken: ClassVar[tuple[str, ...]] = ()
-    """The fields that a representation shows."""
+    """The fields in the representation."""
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.spoken)
@@ -23,10 +22,10 @@ class Quiet:
 
 
 Codes = NDArray[np.int32]
-"""Places of values in a list of them, such as the leaves of a hierarchy."""
+"""Indices of values in a list, such as the leaves of a hierarchy."""
 
 Counts = NDArray[np.int64]
-"""How many; also places in long arrays."""
+"""Counts; also indices of long arrays."""
 
 Numbers = NDArray[np.float64]
 """Measures, shares, weights."""

@@ -1,20 +1,18 @@
-"""Ctrl-C ends a command within seconds, wherever it is.
+"""Cancellation: Ctrl-C ends a command within seconds, any thread can cancel work, and closed pipes end the program.
 
-A kernel without the GIL and a query of DuckDB let no signal through while they run. So a command works in a thread of
-its own, and the main thread does nothing but wait. At Ctrl-C it interrupts the queries that run, removes what is
-unfinished and leaves the process; what was finished stays. Work that has something to keep (`ends_itself`) is stopped
-where it next looks, and has a grace to end in its own way. No exception is raised from outside in a thread that works:
-where LLVM compiles, or a kernel is just called or returns, it would crash the process.
+**Ctrl-C.** A kernel without the GIL or a query of DuckDB blocks signals. So a command works in its own thread, and the
+main thread only waits. At Ctrl-C it interrupts running queries, removes unfinished files and exits the process;
+finished files remain. Work with results to keep (`ends_itself`) stops at its next `look`, with a grace period. No
+exception is raised in a working thread from outside: during LLVM compilation, or at the call or return of a kernel, it
+would crash the process.
 
-A part of a process can be stopped as well: whoever begins it keeps a `Cancel`, and sets it from any thread.
+**Cancel.** A part of a process can be cancelled: its caller keeps a `Cancel`, and sets it from any thread.
 
-Output whose reader may go away, as in `sfumato audit ... | head -1`: the program ends quietly, with exit code 141.
+**Closed pipes**, as in `sfumato audit ... | head -1`: the program ends quietly with exit code 141, the shell's code
+(128 + SIGPIPE). Codes 0, 1 and 2 keep their meanings. Cleanup is the usual one. Click and Rich would exit with 1, "the
+answer is no", so a closed pipe ends the program where bytes are written.
 
-That is the shell's code for a closed pipe (128 + SIGPIPE). It says that nobody reads any more, not what the answer was;
-0, 1 and 2 keep their meanings. What was begun is cleaned up as after any other end. Click and Rich would each exit with
-1, "the answer is no", so a closed pipe is turned into the end of the program where bytes are written.
-
-Where long work is: it names each step as it begins, to whoever listens, and may be stopped there.
+**Steps.** Long work reports each step to a listener, and can be cancelled there.
 """
 
 from __future__ import annotations
@@ -38,10 +36,10 @@ from sfumato.errors import StoppedError
 EXIT_CODE = StoppedError.exit_code
 
 GRACE_SECONDS = 2.5
-"""So long a command may take to end in its own way."""
+"""The grace period of a command."""
 
 LOOK_SECONDS = 0.2
-"""Whoever waits for others looks up so often."""
+"""The interval in which waiting threads check for cancellation."""
 
 _unfinished: set[Path] = set()
 _running: WeakSet[Any] = WeakSet()
@@ -56,36 +54,36 @@ _last_words = ["stopped"]
 
 @contextmanager
 def unfinished(*paths: Path) -> Iterator[None]:
-    """Say that files or folders are not to be left behind, should the process be left before they are done."""
+    """Register files or folders for removal if the process exits before they are complete."""
     _unfinished.update(paths)
     try:
         yield
     finally:
-        if not _pressed.is_set():  # else the process may be left before who made them has removed them
+        if not _pressed.is_set():  # otherwise the process may exit before their maker has removed them
             _unfinished.difference_update(paths)
 
 
 def removed_when_left(path: Path) -> Path:
-    """Let a folder that lives as long as the process go with it, also where it is left at once."""
+    """Register a folder for removal when the process exits, in any way."""
     _unfinished.add(path)
     return path
 
 
 @contextmanager
 def finishing() -> Iterator[None]:
-    """Keep Ctrl-C out for the moment in which finished files get their names."""
+    """Block Ctrl-C while finished files are renamed."""
     with _finishing:
         yield
 
 
 def named() -> None:
-    """Say that finished files have got their names, so that what is left is to tell of them."""
+    """Note that finished files have been renamed, so only output is left."""
     _named.set()
 
 
 @contextmanager
 def last_words(sentence: str) -> Iterator[None]:
-    """Say this, should the work inside be stopped."""
+    """Print this sentence if the work inside is stopped."""
     _last_words.append(sentence)
     stopped = False
     try:
@@ -100,12 +98,12 @@ def last_words(sentence: str) -> Iterator[None]:
 
 @contextmanager
 def looks_itself() -> Iterator[None]:
-    """Let the work inside look for Ctrl-C by itself (`pressed`) and end in its own way within the grace.
+    """Let the work inside check for Ctrl-C (`pressed`) and end itself within the grace period.
 
-    It is for what runs until it is told to end, so a wish of the system that it ends (SIGTERM) is the same to it.
+    It is for servers, so SIGTERM has the same effect.
     """
     _looking.set()
-    _heard.wait(2 * LOOK_SECONDS)  # only the main thread can say what SIGTERM does; before that it would be the end
+    _heard.wait(2 * LOOK_SECONDS)  # only the main thread can set the handler of SIGTERM; before, it kills the process
     try:
         yield
     finally:
@@ -114,12 +112,12 @@ def looks_itself() -> Iterator[None]:
 
 
 def pressed() -> bool:
-    """Say whether Ctrl-C was pressed, so that whatever then fails need not be explained."""
+    """Return whether Ctrl-C was pressed; failures after it need no explanation."""
     return _pressed.is_set()
 
 
 def interruptible(connection: Any) -> Any:
-    """Let the queries of a connection be interrupted by Ctrl-C, and by the `Cancel` of whoever opens it."""
+    """Register a connection, whose queries are interrupted by Ctrl-C and by the `Cancel` of its opener."""
     _running.add(connection)
     cancel = _cancel.get()
     if cancel is not None:
@@ -128,7 +126,7 @@ def interruptible(connection: Any) -> Any:
 
 
 class Cancel:
-    """A wish to stop, which any thread may express; who was handed it stops within a second or at the next `look`."""
+    """A request to stop, from any thread; work that has it stops within a second or at the next `look`."""
 
     def __init__(self) -> None:
         self._wished = threading.Event()
@@ -136,16 +134,16 @@ class Cancel:
         """Databases whose queries are interrupted at once."""
 
     def set(self) -> None:
-        """Wish that the work stops."""
+        """Request that the work stops."""
         self._wished.set()
         _interrupt_queries(self.connections)
 
     def is_set(self) -> bool:
-        """Say whether the work shall stop."""
+        """Return whether the work should stop."""
         return self._wished.is_set()
 
     def look(self) -> None:
-        """Raise `StoppedError` if the work shall stop."""
+        """Raise `StoppedError` if the work should stop."""
         if self.is_set():
             raise StoppedError("stopped; what was measured is kept")
 
@@ -155,7 +153,7 @@ _cancel: ContextVar[Cancel | None] = ContextVar("cancel", default=None)
 
 @contextmanager
 def stops_at(cancel: Cancel) -> Iterator[None]:
-    """Let the work inside stop where it looks, once this is set."""
+    """Let the work inside stop at its next `look` once this is set."""
     before = _cancel.set(cancel)
     try:
         yield
@@ -165,9 +163,9 @@ def stops_at(cancel: Cancel) -> Iterator[None]:
 
 @contextmanager
 def ends_itself() -> Iterator[None]:
-    """Let Ctrl-C stop the work inside where it looks, with the time to keep what was found.
+    """Let Ctrl-C stop the work inside at its next `look`, with time to keep results.
 
-    Other work is left at once.
+    Other work is aborted at once.
     """
     cancel = Cancel()
     _keeping.append(cancel)
@@ -179,16 +177,16 @@ def ends_itself() -> Iterator[None]:
 
 
 def look() -> None:
-    """Stop here, if whoever began this work wishes so. Cheap: for loops whose every turn takes milliseconds."""
+    """Raise if this work was cancelled. Cheap: for loops with iterations of milliseconds."""
     cancel = _cancel.get()
     if cancel is not None:
         cancel.look()
 
 
 def run(work: Callable[[], int]) -> int:
-    """Do a command's work in a thread and return its exit code; at Ctrl-C, say the last words and leave."""
+    """Run a command in a thread and return its exit code; at Ctrl-C, print the last words and exit."""
     ended: list[int | BaseException] = []
-    over = threading.Event()  # an interrupted join of the thread itself would hold it for ended (Python 3.11)
+    over = threading.Event()  # after an interrupted join, Python 3.11 would consider the thread itself ended
 
     def whole() -> None:
         try:
@@ -200,7 +198,7 @@ def run(work: Callable[[], int]) -> int:
 
     worker = threading.Thread(target=whole, name="sfumato", daemon=True)
     try:
-        worker.start()  # pressed while the thread begins, it is Ctrl-C all the same
+        worker.start()  # Ctrl-C while the thread starts counts, too
         while not over.wait(LOOK_SECONDS):
             if _looking.is_set():
                 signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -210,9 +208,9 @@ def run(work: Callable[[], int]) -> int:
         if _keeping:
             for cancel in list(_keeping):
                 cancel.set()
-            with suppress(KeyboardInterrupt):  # pressed again: at once
+            with suppress(KeyboardInterrupt):  # pressed again: exit at once
                 over.wait(GRACE_SECONDS)
-        elif _named.is_set() or _looking.is_set():  # its files are there: that it was stopped would not be true
+        elif _named.is_set() or _looking.is_set():  # its files exist, so "stopped" would be false
             with suppress(KeyboardInterrupt):
                 over.wait(2 * GRACE_SECONDS if _looking.is_set() else GRACE_SECONDS)
         _interrupt_queries(_running)
@@ -232,14 +230,14 @@ def _interrupt_queries(connections: WeakSet[Any]) -> None:
 
 
 def _close_connections() -> None:
-    """Close databases, which removes what they have put on disk; one that still answers a query would wait."""
+    """Close databases, which removes their files; one with a running query would wait."""
     for connection in list(_running):
         with suppress(Exception):
             connection.close()
 
 
 def remove_unfinished() -> None:
-    """Remove what is not done: for whoever is about to leave the process while other threads still work."""
+    """Remove unfinished files before the process exits while other threads still work."""
     for path in list(_unfinished):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -249,7 +247,7 @@ def remove_unfinished() -> None:
 
 
 def _leave(ended: int | BaseException | None) -> None:
-    """Remove what is unfinished and leave the process, whatever its other threads do; they say nothing any more."""
+    """Remove unfinished files and exit the process; other threads print nothing any more."""
     _finishing.acquire(timeout=GRACE_SECONDS / 2)
     words = str(ended) if isinstance(ended, StoppedError) else _last_words[-1]
     streams, nowhere = (sys.stdout, sys.stderr), Path(os.devnull).open("w")  # noqa: SIM115 (the process ends)
@@ -267,11 +265,11 @@ def _leave(ended: int | BaseException | None) -> None:
 
 
 CLOSED_PIPE = 141
-"""The exit code of a program whose output nobody reads any more."""
+"""The exit code of a program whose output is closed."""
 
 
 class _Pipe(io.FileIO):
-    """A pipe that ends the program when it is closed at the other end; what is still buffered goes nowhere."""
+    """A pipe that ends the program when its other end is closed; buffered output is discarded."""
 
     def write(self, data: Any, /) -> int:
         """Write bytes."""
@@ -285,7 +283,7 @@ class _Pipe(io.FileIO):
 
 
 def end_quietly_when_closed() -> None:
-    """Let the standard streams, where they are pipes, end the program when their reader goes away."""
+    """Make standard streams that are pipes end the program when their other end is closed."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if _is_pipe(stream):
@@ -309,7 +307,7 @@ _listener: ContextVar[Callable[[str], None] | None] = ContextVar("listener", def
 
 @contextmanager
 def told_to(listener: Callable[[str], None]) -> Iterator[None]:
-    """Let somebody hear of every step of the work inside."""
+    """Report every step of the work inside to a listener."""
     before = _listener.set(listener)
     try:
         yield
@@ -318,7 +316,7 @@ def told_to(listener: Callable[[str], None]) -> Iterator[None]:
 
 
 def step(name: str) -> None:
-    """Say that a step begins; stop here, if whoever began this work wishes so.
+    """Report that a step begins; raise if this work was cancelled.
 
     >>> heard: list[str] = []
     >>> with told_to(heard.append):

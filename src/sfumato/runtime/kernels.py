@@ -1,10 +1,9 @@
-"""The decorator of all numba kernels, and the folder in which their machine code is kept.
+"""The decorator of all numba kernels, and the cache folder of their machine code.
 
-Numba decides whether cached code is fresh by the file of the kernel alone, so a kernel that calls a kernel
-of another file keeps running the old one after an edit. Here the cache folder carries a digest of all files
-that have kernels, and of those whose constants they read: an edit there starts an empty folder, any other keeps
-it. Where neither the user's cache folder nor the package folder can be written, a private temporary folder
-serves for the life of the process.
+Numba considers cached code fresh by the kernel's file alone, so after an edit a kernel could call an old version of a
+kernel in another file. Therefore the name of the cache folder contains a digest of all files with kernels, and of the
+files whose constants they use: an edit there starts an empty folder, any other edit keeps it. If neither the user's
+cache folder nor the package folder is writable, a private temporary folder is used.
 """
 
 import atexit
@@ -26,17 +25,17 @@ from sfumato.runtime.cancellation import removed_when_left
 
 
 def _imported_numba() -> Any:
-    """Import numba; on the command line, where nobody else's kernels run, as numba is where there is no BLAS.
+    """Import numba; on the command line, where all kernels are ours, without BLAS.
 
-    Numba asks for scipy's linear algebra, which takes .2 s to import, for matrix products inside kernels: ours have
-    none. The answer is given to this one question of numba's; scipy is there for whoever imports it.
+    For matrix products in kernels numba imports scipy's linear algebra, which takes .2 s; our kernels have none. Only
+    this question of numba is answered so; other imports of scipy work.
     """
     numba = import_module("numba")
     if "sfumato.commands.app" in sys.modules and "numba.np.arraymath" not in sys.modules:
         linalg: Any = import_module("numba.np.linalg")
         asked, linalg.ensure_blas = linalg.ensure_blas, _no_blas
         try:
-            import_module("numba.np.arraymath")  # asks when it is imported, and never again
+            import_module("numba.np.arraymath")  # asks at import, and never again
         finally:
             linalg.ensure_blas = asked
     return numba
@@ -52,7 +51,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 PACKAGE = Path(__file__).resolve().parents[1]
 OURS = re.compile("sfumato-[0-9a-f]{16}")
 KEPT_FOLDERS = 12
-"""Cache folders of other versions of the sources that are left in place; older ones are removed."""
+"""The number of cache folders of other versions that are kept; older ones are removed."""
 
 DECORATED = re.compile(r"^@kernel\b", re.MULTILINE)
 IMPORTED = re.compile(rf"^from ({PACKAGE.name}[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
@@ -61,7 +60,7 @@ CONSTANT = re.compile(r"\b[A-Z][A-Z0-9_]+\b")
 
 @cache
 def source_digest(*parts: str) -> str:
-    """Digest the sources of some files and folders of the package: what something depends on that is kept."""
+    """Digest the sources of some files and folders of the package, for keys of caches."""
     places = [PACKAGE / part for part in parts]
     files = (sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")] for place in places)
     return _digest(path for several in files for path in several)
@@ -78,7 +77,7 @@ def _digest(files: Iterable[Path]) -> str:
 
 @cache
 def kernel_digest() -> str:
-    """Digest what machine code is made of: the files with kernels, those whose constants they read, and versions."""
+    """Digest the sources of machine code: files with kernels, files with their constants, and versions."""
     texts = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
     waiting = [path for path, text in texts.items() if DECORATED.search(text)]
     covered: set[Path] = set()
@@ -91,7 +90,7 @@ def kernel_digest() -> str:
 
 
 def _constants_from(text: str) -> list[Path]:
-    """Find the files of the package from which a file takes constants, which compiling freezes into its kernels."""
+    """Return the files of the package from which a file takes constants, which are compiled into its kernels."""
     files = []
     for module, names in IMPORTED.findall(text):
         if CONSTANT.search(names):
@@ -102,7 +101,7 @@ def _constants_from(text: str) -> list[Path]:
 
 @cache
 def cache_folder() -> Path:
-    """Find or make the first folder that can be written and that belongs to this user alone."""
+    """Return the first folder that is writable and belongs to this user alone; it is created if needed."""
     for base in _candidates():
         folder = base / f"sfumato-{kernel_digest()}"
         if _usable(folder):
@@ -126,7 +125,7 @@ def _candidates() -> list[Path]:
 
 
 def _usable(folder: Path) -> bool:
-    """Say whether machine code may be kept here: writable, and not somebody else's (it will be executed)."""
+    """Return whether machine code may be cached here: writable, and not another user's, because it is executed."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=folder):
@@ -148,12 +147,12 @@ def _remove_old(base: Path, current: Path) -> None:
 
 
 def compiled_before() -> bool:
-    """Say whether these sources have left machine code behind, so that a first run can announce the wait."""
+    """Return whether these sources have cached machine code; otherwise a first run announces the wait."""
     return any(cache_folder().rglob("*.nbi"))
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function without the GIL and keep the machine code in `cache_folder`."""
+    """Compile a function without the GIL and cache the machine code in `cache_folder`."""
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())
     try:
@@ -176,16 +175,16 @@ def kernel(function: Function) -> Function:
 
 
 def _widened(argument: Any) -> Any:
-    """Return the type that serves constants and small integers too, so that they need no machine code of their own."""
+    """Return the type that also fits constants and small integers, so that they need no separate machine code."""
     own = numba.types.unliteral(argument)
     return numba.types.int64 if isinstance(own, numba.types.Integer) and own.bitwidth < 64 else own
 
 
 @contextmanager
 def _locked(name: str) -> Iterator[None]:
-    """Wait while another process compiles the same kernel: its machine code is read then, not made a second time.
+    """Wait while another process compiles the same kernel, and then read its machine code.
 
-    A process holds one byte of the file per kernel, never against itself; a lock that would never come is refused.
+    A process locks one byte of the file per kernel, never against itself; an impossible lock is refused.
     """
     try:
         import fcntl  # not on every system

@@ -1,15 +1,15 @@
-"""What the shell allows of memory (`ulimit -v`): told before work begins, where native code would only abort.
+"""Memory limits: of the shell, of spilling to disk, and of opening a file.
 
-Numpy, LLVM, Arrow and DuckDB end the process when a thread or a library finds no room, without a word of ours. So below
-what they need to be loaded at all nothing is begun, and under any limit they get few threads.
+**The shell's limit** (`ulimit -v`) is checked before work begins, because Numpy, LLVM, Arrow and DuckDB abort the
+process if a thread or a library finds no address space. Below the minimum nothing is started; under any limit these
+libraries use few threads.
 
-A private folder for what does not fit into memory: nobody else may look into it, and nothing of it stays behind.
+**The spill folder** for data that do not fit into memory is private and removed with its user, with the process, and at
+Ctrl-C. A killed process cannot remove it, so the next maker of a folder in the same place removes stale ones. Each
+maker holds a lock, which the operating system releases at its death. Process numbers are not used, because containers
+have their own.
 
-It goes with its user, with the process, and at Ctrl-C. A process that is killed cannot remove anything, so whoever
-makes a folder in the same place next removes those whose makers are gone: each maker holds a lock as long as it lives,
-which the operating system takes from the dead. It asks no number of a process, for containers count their own.
-
-Limits on what a file may ask of the machine while it is opened: the workbench sets them, commands set none.
+**Limits of opening a file** are set by the workbench; commands have none.
 """
 
 import atexit
@@ -28,14 +28,14 @@ from sfumato.errors import BadInputError
 from sfumato.runtime.cancellation import removed_when_left
 
 LEAST = 2 << 30
-"""With less address space the libraries may abort while they are loaded; measured with a table of 40 rows."""
+"""The minimum address space for loading the libraries, measured with a table of 40 rows."""
 
 THREADS = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "ARROW_NUM_THREADS": "1"}
-"""Every further thread of a library takes address space when it is loaded, one for each core of the machine."""
+"""Each thread of a library reserves address space at loading, by default one per core."""
 
 
 def allowed_bytes() -> int | None:
-    """Return how many bytes of address space the shell allows (`ulimit -v`), or None where it sets no limit."""
+    """Return the address space in bytes that the shell allows (`ulimit -v`); None without a limit."""
     try:
         import resource  # not on every system
     except ImportError:
@@ -45,7 +45,7 @@ def allowed_bytes() -> int | None:
 
 
 def keep_within_limit() -> None:
-    """Raise where the shell allows too little to begin; let libraries that are loaded later be modest under a limit."""
+    """Raise if the shell allows too little; under a limit, configure libraries to use few threads."""
     allowed = allowed_bytes()
     if allowed is None:
         return
@@ -63,7 +63,7 @@ SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
 
 
 def read_size(name: str, text: str) -> int:
-    """Read a size in bytes as people write it, such as 4GB; a thousand is 1024 here."""
+    """Parse a size in bytes such as 4GB; units are powers of 1024."""
     match = SIZE.fullmatch(text.strip())
     if match is None or (size := int(float(match[1]) * UNITS[match[2].upper()])) <= 0:
         raise BadInputError(f"{name} must be a size such as 4GB or 500MB, not {text!r}")
@@ -71,7 +71,7 @@ def read_size(name: str, text: str) -> int:
 
 
 def machine_bytes() -> int | None:
-    """Return how much memory the machine has, or less where the container or the shell allows less; None: unknown."""
+    """Return the memory of the machine, or less if the container or the shell allows less; None if unknown."""
     sizes = [size for size in (allowed_bytes(), _installed(), _in_container()) if size is not None]
     return min(sizes, default=None)
 
@@ -84,7 +84,7 @@ def _installed() -> int | None:
 
 
 def _in_container() -> int | None:
-    """Return the limit of the control group that this process runs in."""
+    """Return the limit of the control group of this process."""
     for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
             return int(Path(name).read_text(encoding="ascii"))
@@ -110,13 +110,13 @@ def spill_folder(parent: str | None = None) -> Path:
         return private_folder(PREFIX, where)
     except OSError as error:
         raise BadInputError(
-            f"{where}: no folder can be made there for what does not fit into memory ({error.strerror}); name another "
-            "(--spill)"
+            f"{where}: no folder for data that do not fit into memory can be created there ({error.strerror}); name "
+            "another (--spill)"
         ) from None
 
 
 def private_folder(prefix: str, where: Path) -> Path:
-    """Return the folder of this process in a place whose name begins so: for its owner alone, gone with the process."""
+    """Return the private folder of this process with a prefix in a place; it is removed with the process."""
     if (where, prefix) in _folders and _folders[where, prefix][0].is_dir():
         return _folders[where, prefix][0]
     folder = removed_when_left(Path(tempfile.mkdtemp(prefix=prefix, dir=where)))  # mode 0700
@@ -129,9 +129,9 @@ def private_folder(prefix: str, where: Path) -> Path:
 
 
 def took_lock(stream: IO[Any], without_locks: bool) -> bool:
-    """Take the lock of an open file until this process ends; False where another has it.
+    """Take the lock of an open file until this process ends; False if another process has it.
 
-    What a system that knows no such locks is taken to answer is up to the caller.
+    `without_locks` is the result on a system without such locks.
     """
     try:
         import fcntl  # not on every system
@@ -145,7 +145,7 @@ def took_lock(stream: IO[Any], without_locks: bool) -> bool:
 
 
 def _remove_stale(where: Path, prefix: str) -> None:
-    """Remove what processes that were killed have left behind: folders of this user whose lock can be taken."""
+    """Remove the folders of killed processes: those of this user whose lock is free."""
     known = {folder for folder, _ in _folders.values()}
     for folder in where.glob(f"{prefix}*"):
         with suppress(OSError):
@@ -161,7 +161,7 @@ GIGABYTE = 1 << 30
 
 @dataclass(frozen=True)
 class OpeningLimits:
-    """How much a file may take until it is open."""
+    """The limits of opening a file."""
 
     expanded: int = 2 * GIGABYTE
     """Bytes of a workbook's parts, unpacked."""
@@ -174,21 +174,21 @@ class OpeningLimits:
 
 
 in_force: ContextVar[OpeningLimits | None] = ContextVar("in_force", default=None)
-"""The limits of this process; None where there are none."""
+"""The limits of this process; None without limits."""
 
 
 def check_columns(origin: str, number: int) -> None:
-    """Raise where a file has more columns than are opened here."""
+    """Raise if a file has more columns than allowed."""
     limits = in_force.get()
     if limits is not None and number > limits.columns:
         raise BadInputError(
             f"{origin}: the file has {number:,} columns, and at most {limits.columns:,} are opened here "
-            "(--most-columns); leave out those that nobody needs"
+            "(--most-columns); remove unneeded ones"
         )
 
 
 def check_expanded(path: Path) -> None:
-    """Raise where a packed file would take more room than is allowed here; of what is not packed nothing is said."""
+    """Raise if a packed file would exceed the limit when unpacked."""
     limits = in_force.get()
     if limits is None or not zipfile.is_zipfile(path):
         return

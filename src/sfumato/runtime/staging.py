@@ -1,8 +1,8 @@
-"""Writing the files of one command, all or nothing: drafts beside their targets, renamed together at the end.
+"""Writing the files of one command, all or nothing: drafts next to their targets, renamed together at the end.
 
-What a target replaces is kept aside until every file has its name, so a rename that fails brings everything back. The
-first target (the data) is the first to go and the last to come: killed at any moment, a folder never shows data beside
-a certificate that does not fit them.
+Replaced files are kept aside until every file is renamed, so a failing rename restores everything. The first target
+(the data) is removed first and renamed last: even after a kill, a folder never has data with a certificate that does
+not fit.
 """
 
 import os
@@ -17,21 +17,21 @@ from sfumato.errors import BadInputError
 from sfumato.runtime.cancellation import finishing, named, unfinished
 
 PRIVATE = 0o600
-"""The mode of what shows records: for its owner alone."""
+"""The mode of files that show records: for their owner only."""
 
 PART = "part-"
-"""How the names of files begin that one release was written to by an engine of several machines."""
+"""The prefix of the files of one release that a distributed engine wrote."""
 
 NAME_KEPT = 100
-"""Characters of a target's name that its draft bears, so that the draft's own name is never too long."""
+"""Characters of a target's name in the name of its draft, which limits its length."""
 
 
 def check_targets(targets: Sequence[Path], force: bool, inputs: Collection[Path] = ()) -> None:
-    """Raise unless every target is another file, none is read by the same command, and all may be written."""
+    """Raise unless all targets are different files, none is an input, and all may be written."""
     for place, target in enumerate(targets):
         with writable(target):
             if any(_same(target, other) for other in targets[:place]):
-                raise BadInputError(f"{target} is named for two outputs of one command; give each a file of its own")
+                raise BadInputError(f"{target} is named for two outputs of one command; give each a different file")
             if any(source.exists() and _same(target, source) for source in inputs):
                 raise BadInputError(
                     f"{target} is the table itself, or another file that this command reads, and an output never "
@@ -41,7 +41,7 @@ def check_targets(targets: Sequence[Path], force: bool, inputs: Collection[Path]
 
 
 def check_target(path: Path, force: bool) -> None:
-    """Raise unless a file of this name may and can be written."""
+    """Raise unless a file of this name may be written."""
     with writable(path):
         if os.path.lexists(path) and not force:
             raise BadInputError(
@@ -55,7 +55,7 @@ def check_target(path: Path, force: bool) -> None:
 
 
 def _same(path: Path, other: Path) -> bool:
-    """Say whether two paths lead to one file, or would once it is written."""
+    """Return whether two paths are one file, also before it is written."""
     if path.exists() and other.exists():
         return path.samefile(other)
     return path.resolve() == other.resolve()
@@ -63,7 +63,7 @@ def _same(path: Path, other: Path) -> bool:
 
 @contextmanager
 def writable(path: Path) -> Iterator[None]:
-    """Turn what a disk may refuse into a sentence."""
+    """Turn errors of the disk into a sentence."""
     try:
         yield
     except OSError as error:
@@ -72,11 +72,11 @@ def writable(path: Path) -> Iterator[None]:
 
 @contextmanager
 def staged(targets: Sequence[Path], private: Collection[Path] = ()) -> Iterator[list[Path]]:
-    """Give a draft beside every target; when all went well, rename all drafts, the first target last, or none.
+    """Yield a draft next to each target; after success rename all drafts, the first target last, or none.
 
-    A reader sees whole files or none. Whatever happens, no draft stays, and where one file cannot get its name
-    everything is as it was before. Those of the targets that are `private` can be read by their owner alone. A folder
-    that does not exist is made, and removed again where nothing is written into it.
+    Other processes see whole files or none. No draft remains in any case, and if a file cannot be renamed, everything
+    is restored. `private` targets are readable by their owner only. A missing folder is created, and removed again if
+    nothing is written into it.
     """
     drafts: list[Path] = []
     made: list[Path] = []
@@ -107,25 +107,25 @@ def staged(targets: Sequence[Path], private: Collection[Path] = ()) -> Iterator[
 
 
 def _make_folders(folder: Path) -> list[Path]:
-    """Make a folder and those above it that do not exist; return them, the outermost first."""
+    """Create a folder and its missing parents; return them, the outermost first."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()][::-1]
     folder.mkdir(parents=True, exist_ok=True)
     return missing
 
 
 def is_parts(path: Path) -> bool:
-    """Say whether a folder is a release that an engine wrote in parts, and holds nothing else."""
+    """Return whether a folder contains only a release that an engine wrote in parts."""
     names = [entry.name for entry in path.iterdir()] if path.is_dir() else []
     return any(name.startswith(PART) for name in names) and all(name.startswith((PART, "_", ".")) for name in names)
 
 
 def parts_of(path: Path) -> list[Path]:
-    """List the files that a released file is made of: itself, or those of its folder in the order of their names."""
+    """List the files of a released file: itself, or those of its folder ordered by name."""
     return sorted(path.glob(f"{PART}*")) if path.is_dir() else [path]
 
 
 def _settle(draft: Path, mode: int) -> None:
-    """Let the disk have a draft, and others see it as they may."""
+    """Flush a draft to disk, and set its mode."""
     for file in filter(Path.is_file, draft.iterdir()) if draft.is_dir() else [draft]:
         with file.open("rb+") as stream:
             os.fsync(stream.fileno())
@@ -142,7 +142,7 @@ def _remove(path: Path) -> None:
 
 
 def _rename(drafts: Sequence[Path], targets: Sequence[Path]) -> None:
-    """Give all drafts their names; put everything back where that cannot be done to the end."""
+    """Rename all drafts; restore everything if that fails."""
     aside = {target: target.with_name(f".{target.name[:NAME_KEPT]}.{token_hex(8)}.old") for target in targets}
     try:
         for target, kept in aside.items():

@@ -1,11 +1,11 @@
-"""Threads of ours: all work that is divided is divided here, among no more of them than whoever began it allows.
+"""Threads: all parallel work uses these, within the number that its caller allows.
 
-A `Crew` has so many threads that may work at once. `Crew.each` hands jobs to them while the caller waits; whatever such
-a job divides further (`together`) goes to threads of the same crew that are free just then, so a number of workers
-holds at every depth. Outside of any crew there is one per core. A crew stops when its `Cancel` is set: nothing new is
-begun, what runs ends where it next looks (`interrupts.look`), and nobody waits for it.
+A `Crew` has a number of threads. `Crew.each` runs jobs on them while the caller waits. A job may divide its work
+further (`together`) among the free threads of the same crew, so the number of workers is respected at every depth.
+Outside of a crew there is one thread per core. A crew stops when its `Cancel` is set: nothing new starts, running jobs
+end at their next `interrupts.look`, and nobody waits for them.
 
-Work that several ask for and that is done once, by the first of them; the last few results are kept.
+`Once` runs work that several threads request only once, and keeps the last few results.
 """
 
 import os
@@ -24,11 +24,11 @@ from sfumato.runtime.cancellation import LOOK_SECONDS, Cancel, look, stops_at
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 MOST_HELPERS = 256
-"""Threads that are kept for jobs that are divided; they come as they are needed."""
+"""The maximum number of threads for divided jobs; they are started when needed."""
 
 
 class Crew:
-    """So many threads that may work at once, and the wish by which they are stopped."""
+    """A number of parallel threads, with their cancellation."""
 
     def __init__(self, workers: int | None = None, cancel: Cancel | None = None) -> None:
         self.workers = workers if workers is not None else (os.cpu_count() or 1)
@@ -39,15 +39,15 @@ class Crew:
     def each(
         self, function: Callable[[Job], Result], jobs: Iterable[Job], ends: float | None = None
     ) -> Iterator[tuple[Job, Result]]:
-        """Call a function for every job, a few at a time so that memory stays flat; yield results as they come.
+        """Call a function for every job, a few at a time to limit memory; yield results as they complete.
 
-        None is begun after `ends` on the monotonic clock. Once the crew is cancelled, what was finished is yielded and
-        `StoppedError` raised. What still runs when this is left is of no use to anybody: nobody waits for it.
+        None is started after `ends` on the monotonic clock. After a cancellation, finished results are yielded and
+        `StoppedError` is raised. If the caller leaves, running jobs are abandoned.
         """
         left = Cancel()
         pool = ThreadPoolExecutor(self.workers, "sfumato")
         waiting = iter(jobs)
-        at_once = 2 * self.workers if ends is None else self.workers  # what waits when time is up would still be done
+        at_once = 2 * self.workers if ends is None else self.workers  # queued jobs would still run after the time is up
         running: dict[Future[Result], Job] = {}
         try:
             while True:
@@ -79,11 +79,11 @@ class Crew:
         return [results[place] for place, _ in numbered]
 
     def do(self, work: Callable[[], Result]) -> Result:
-        """Do a piece of work in a thread of the crew while this one waits."""
+        """Run a function in a thread of the crew while this one waits."""
         return self.all(lambda _: work(), [None])[0]
 
     def _call(self, left: Cancel, function: Callable[[Job], Result], job: Job) -> Result:
-        """Work as one of the crew."""
+        """Run a job as a member of the crew."""
         with self._free, stops_at(left):
             before = _at_work.set(self)
             try:
@@ -93,14 +93,14 @@ class Crew:
                 _at_work.reset(before)
 
     def take(self, wanted: int) -> int:
-        """Take up to so many threads that are free; say how many."""
+        """Reserve up to so many free threads; return their number."""
         taken = 0
         while taken < wanted and self._free.acquire(blocking=False):
             taken += 1
         return taken
 
     def give(self, taken: int) -> None:
-        """Give threads back."""
+        """Release threads."""
         for _ in range(taken):
             self._free.release()
 
@@ -110,7 +110,7 @@ _at_work: ContextVar[Crew | None] = ContextVar("crew", default=None)
 
 @cache
 def _usual() -> Crew:
-    """Return the crew of whoever has begun nothing: one thread per core, of which the caller's is one."""
+    """Return the default crew: one thread per core, including the caller's."""
     crew = Crew()
     crew.take(1)
     return crew
@@ -122,14 +122,14 @@ def _helpers() -> ThreadPoolExecutor:
 
 
 def workers() -> int:
-    """Say among how many threads work may be divided here."""
+    """Return the number of threads among which work may be divided here."""
     return (_at_work.get() or _usual()).workers
 
 
 def together(function: Callable[[Job], Result], jobs: Iterable[Job]) -> list[Result]:
-    """Call a function for every job, by this thread and others of its crew that are free; return results in order.
+    """Call a function for every job, in this thread and free ones of its crew; return results in order.
 
-    Where jobs fail, the error of the first of them is raised.
+    If jobs fail, the error of the first of them is raised.
     """
     given = list(jobs)
     crew = _at_work.get() or _usual()
@@ -159,7 +159,7 @@ def together(function: Callable[[Job], Result], jobs: Iterable[Job]) -> list[Res
 
 
 class Once:
-    """Two releases of the same groups, say, are made at the same time by two threads: one of them finds the groups."""
+    """Shares results between threads: for example, two releases of the same groups need these only once."""
 
     def __init__(self, kept: int = 4) -> None:
         self._kept = kept
@@ -167,12 +167,12 @@ class Once:
         self._results: dict[Hashable, Future[Any]] = {}
 
     def result(self, key: Hashable, work: Callable[[], Result]) -> Result:
-        """Return what was worked out for a key, or work it out; whoever waits for work that fails does it anew."""
+        """Return the result for a key, or compute it; if the computing thread fails, a waiting one computes again."""
         while True:
             with self._lock:
                 known = self._results.pop(key, None)
                 future = known or Future()
-                self._results[key] = future  # the newest stands last
+                self._results[key] = future  # the newest is last
                 for oldest in list(self._results)[: -self._kept]:
                     del self._results[oldest]
             if known is None:

@@ -1,9 +1,9 @@
-"""Every text for people by its id, so that it can be rewritten and translated: `en/*.toml`.
+"""The catalogue of all texts for people by id, so that they can be rewritten and translated: `en/*.toml`.
 
-Code computes values and names a text: `t("run.of", done=3, total=20, unit="releases")`. Templates do the same, scripts
-read `texts["columns.title"]`, those that draw releases `w("frontier")` for `drawing.frontier`. A place is one of
-`str.format`, whose format may also be a name of `FORMATS` (`{share:percent}`) or a form for one and one for many
-(`{count:is/are}`). Numbers, counts and lists are written the same in every sentence.
+Code computes values and names a text: `t("run.of", done=3, total=20, unit="releases")`. Templates do the same; scripts
+use `texts["columns.title"]`, and those that draw releases `w("frontier")` for `drawing.frontier`. A parameter is one of
+`str.format`. Its format may also be a name of `FORMATS` (`{share:percent}`) or singular and plural (`{count:is/are}`).
+Numbers, counts and lists have the same format in all sentences.
 """
 
 import tomllib
@@ -20,7 +20,7 @@ from sfumato.errors import BadInputError
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """Write a number with its noun.
+    """Return a number with its noun.
 
     >>> counted(1, "record"), counted(2000, "record"), counted(2, "query", "queries")
     ('1 record', '2,000 records', '2 queries')
@@ -29,7 +29,7 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def listed(parts: Iterable[object]) -> str:
-    """Join parts as a person would.
+    """Join parts with commas and "and".
 
     >>> listed(["a", "b", "c"]), listed(["a"])
     ('a, b and c', 'a')
@@ -39,7 +39,7 @@ def listed(parts: Iterable[object]) -> str:
 
 
 def either(parts: Iterable[object]) -> str:
-    """Join alternatives.
+    """Join alternatives with commas and "or".
 
     >>> either(["a", "b", "c"]), either(["a"])
     ('a, b or c', 'a')
@@ -49,11 +49,11 @@ def either(parts: Iterable[object]) -> str:
 
 
 SMALLEST = 1e-12
-"""What is closer to zero than this is written as 0."""
+"""Values closer to zero are written as 0."""
 
 
 def ended(sentence: str) -> str:
-    """End a sentence, unless what it ends in does so itself: a column may be called so.
+    """Add a full stop to a sentence unless its last word, such as a column name, ends with one.
 
     >>> ended("It shows sex"), ended("It shows Geschl.")
     ('It shows sex.', 'It shows Geschl.')
@@ -62,7 +62,7 @@ def ended(sentence: str) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Write a number for a person to read.
+    """Format a number for people.
 
     >>> number(45222), number(0.0123456), number(0.00004524), number(float("inf")), number(2e-16)
     ('45,222', '0.01235', '0.00004524', 'infinite', '0')
@@ -78,9 +78,9 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def percent(share: float, digits: int | None = None) -> str:
-    """Write a share: one that was set with at most so many digits, one that was measured with one after the point.
+    """Format a share: a set one with at most `digits` digits, a measured one with one decimal.
 
-    Of what was measured a small share is told from none, and a large one from all, by as many more as it takes.
+    A measured share gets more decimals if it would otherwise look like none or all.
 
     >>> percent(0.05, 3), percent(0.82363), percent(0.0001), percent(0.9996), percent(0), percent(-0.25)
     ('5 %', '82.4 %', '0.01 %', '99.96 %', '0.0 %', '-25.0 %')
@@ -97,7 +97,7 @@ def percent(share: float, digits: int | None = None) -> str:
 
 
 def worst_share(share: float) -> str:
-    """Write the share of a worst case: never rounded down, and as all of it only where it is.
+    """Format the share of a worst case: never rounded down, and "100.0 %" only if it is exact.
 
     >>> worst_share(0.9621), worst_share(0.99996), worst_share(1.0)
     ('96.3 %', '99.996 %', '100.0 %')
@@ -110,20 +110,20 @@ def worst_share(share: float) -> str:
 
 
 def wrapped(sentence: str, mark: str = "", width: int = 110) -> str:
-    """Break a sentence into lines for the terminal, indented behind a mark."""
+    """Break a sentence into lines for the terminal, indented after a mark."""
     start = f"  {mark}"
     return fill(sentence, width, initial_indent=start, subsequent_indent=" " * len(start), break_on_hyphens=False)
 
 
 def section(title: str, sentences: Iterable[str]) -> Iterator[str]:
-    """Write a title with its sentences, wrapped; nothing where there are none."""
+    """Return a title with its wrapped sentences; nothing if there are none."""
     if texts := list(sentences):
         yield f"\n{title}:"
         yield from (wrapped(text, "- ") for text in texts)
 
 
 def signed(difference: float) -> str:
-    """Write a difference of accuracies in percentage points with its sign; what is not zero never reads as zero.
+    """Format a difference of accuracies in percentage points with its sign; a nonzero one never looks like zero.
 
     >>> signed(0.0235), signed(-0.00012), signed(0.0)
     ('+2.4', '-0.01', '0')
@@ -135,7 +135,7 @@ def signed(difference: float) -> str:
 
 
 def unsigned(difference: float) -> str:
-    """Write a difference of accuracies in percentage points, with a sign only where it is negative."""
+    """Format a difference of accuracies in percentage points, with a sign only if negative."""
     return signed(difference).removeprefix("+")
 
 
@@ -147,14 +147,14 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "listed": listed,
     "either": either,
 }
-"""By name, how values are written beyond what Python knows."""
+"""The formats of values besides Python's, by name."""
 
 
 class _Places(Formatter):
-    """Fills in places."""
+    """Fills in parameters."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Write a value by a format of ours, or by Python's."""
+        """Format a value by one of our formats, or by Python's."""
         one, slash, many = format_spec.partition("/")
         if slash:
             return one if value == 1 else many
@@ -186,7 +186,7 @@ def drawing_texts() -> Mapping[str, str]:
 
 
 def t(id: str, /, **places: Any) -> str:
-    """Return a text with its places filled in.
+    """Return a text with its parameters filled in.
 
     >>> t("sentence.of_records", records=45222, share=0.125), t("sentence.is_are", count=1)
     (' of 45,222 (12.5 %)', 'is')
@@ -195,5 +195,5 @@ def t(id: str, /, **places: Any) -> str:
 
 
 def refusal(id: str, /, **places: Any) -> BadInputError:
-    """Return the error that refuses what somebody asked for: its text says what, why, and the remedy."""
+    """Return the error of a refusal: its text names the error, the reason and the remedy."""
     return BadInputError(t(f"refusal.{id}", **places))

@@ -1,12 +1,10 @@
-"""The one way to HTML: data are handed to a template, which escapes them all.
+"""HTML pages: data are passed to a template, which escapes all of them; and the interface to Vega.
 
-How a page looks stands in `templates/`. Three things alone are not escaped, and each is checked here before: our own
-styles and scripts, JSON that a script reads, drawings by Vega.
+Layout is in `templates/`. Only three things are not escaped, and each is checked here: our own styles and scripts, JSON
+for a script, and drawings by Vega.
 
-The one door to Vega, which draws our charts in V8.
-
-V8 uses little memory, but reserves addresses for 70 GB, and where a shell allows fewer (ulimit -v) it ends the process
-without a word. So room is looked for before anything is drawn, and whoever draws can go on without the picture.
+Vega draws our charts in V8. V8 uses little memory, but reserves 70 GB of addresses, and aborts the process if the shell
+allows fewer (ulimit -v). So the limit is checked before drawing, and the caller can continue without the picture.
 """
 
 from __future__ import annotations
@@ -28,47 +26,47 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 ENDS = re.compile(r"</?(script|style)|<!--", re.IGNORECASE)
-"""What a style or a script must not have in it: there it would end, or be read in another way."""
+"""Text that a style or a script must not contain, because it would end there or be parsed differently."""
 
 ACTS = re.compile(r"<(?!/?(svg|g|defs|clipPath|rect|path|line|text)\b)|\s(on\w+|\S*href|style)\s*=", re.IGNORECASE)
-"""What a drawing must not have in it: anything but shapes and texts."""
+"""Text that a drawing must not contain: anything except shapes and texts."""
 
 QUOTED = re.compile(r"`([^`\n]+)`")
-"""What our sentences quote, as a terminal shows it."""
+"""Quotations in sentences, as a terminal shows them."""
 
 
 def render(template: str, **values: Any) -> str:
-    """Fill in a template; what it names and is not given is an error."""
+    """Render a template; a missing value is an error."""
     return _environment().get_template(template).render(values)
 
 
 def source(text: str) -> Markup:
-    """Let a style or a script of ours into a page as it is."""
+    """Return our own style or script for a page, unescaped."""
     if ENDS.search(text):
         raise ValueError("a style or a script may not have tags of styles and scripts in it")
     return Markup(text)
 
 
 def file(name: str) -> Markup:
-    """Let a file beside the templates into a page: a style or a script."""
+    """Return a file next to the templates for a page: a style or a script."""
     return source((files("sfumato.texts") / "templates" / name).read_text(encoding="utf-8"))
 
 
 def in_script(value: Any) -> Markup:
-    """Write JSON that can end no script and open no tag: pure ASCII without `<`, `>` and `&`."""
+    """Return JSON that can end no script and open no tag: ASCII without `<`, `>` and `&`."""
     text = json.dumps(to_plain(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 def drawing(svg: str) -> Markup:
-    """Let a drawing by Vega into a page: shapes and texts, nothing that runs or is loaded."""
+    """Return a drawing by Vega for a page: shapes and texts, no scripts or external resources."""
     if ACTS.search(svg):
         raise ValueError("a drawing may have nothing but shapes and texts in it")
     return Markup(svg)
 
 
 def number(value: Any) -> str:
-    """Write a number as a person reads it.
+    """Format a number for people.
 
     >>> number(1234), number(0.123456), number("inf")
     ('1,234', '0.1235', 'infinite')
@@ -79,7 +77,7 @@ def number(value: Any) -> str:
 
 
 def pieces(text: str) -> list[str]:
-    """Part a text where it quotes what one types: every second piece is to be shown as code.
+    """Split a text at its quotations: every second piece is shown as code.
 
     >>> pieces("run `sfumato check`, then look")
     ['run ', 'sfumato check', ', then look']
@@ -88,13 +86,13 @@ def pieces(text: str) -> list[str]:
 
 
 def initial(text: str) -> str:
-    """Begin a text as a sentence begins."""
+    """Capitalize the first letter of a text."""
     return text[:1].upper() + text[1:]
 
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import (  # a tenth of a second, for who makes a page alone
+    from jinja2 import (  # takes a tenth of a second, and only pages need it
         ChoiceLoader,
         Environment,
         PackageLoader,
@@ -118,7 +116,7 @@ def _environment() -> Environment:
 
 
 RESERVED = 70_000_000_000
-"""Bytes of addresses that V8 reserves; 67.4 GB were seen (vl-convert 1, Linux)."""
+"""Bytes of addresses that V8 reserves; 67.4 GB were measured (vl-convert 1, Linux)."""
 
 
 def no_room() -> str:
@@ -127,11 +125,11 @@ def no_room() -> str:
 
 
 class NoRoomError(BadInputError):
-    """Nothing can be drawn, because the shell allows too few addresses."""
+    """Drawing is impossible, because the shell allows too few addresses."""
 
 
 def need_room() -> None:
-    """Refuse to draw where it would end the process."""
+    """Raise if drawing would abort the process."""
     allowed = allowed_bytes()
     if allowed is not None and allowed < RESERVED:
         raise NoRoomError(no_room())
