@@ -296,7 +296,7 @@ def test_a_logistic_model_of_a_copy_overlaps_wholly_and_of_noise_less():
     [
         ("age", "cannot read 'age'; write for example 'income ~ age + education'"),
         ("age ~ wage", "there is no quasi-identifier or sensitive column 'wage'; these are: age, sex, town, illness"),
-        ("age ~ sex + sex", "a column stands twice in 'age ~ sex + sex'"),
+        ("age ~ sex + sex", "a column appears twice in 'age ~ sex + sex'"),
     ],
 )
 def test_a_model_that_cannot_be_read_is_refused(text, said):

@@ -245,8 +245,8 @@ def test_all_problems_of_a_header_stand_in_one_message(tmp_path):
         opened(path)
     for part in (
         "t.csv",
-        "'age' stands twice, as columns 1 and 3",
-        "'' stands twice",
+        "'age' appears twice, as columns 1 and 3",
+        "'' appears twice",
         "'d' and 'D'",
         "1 field",
         "--col",

@@ -349,8 +349,8 @@ def test_columns_of_many_kinds_are_read_as_their_owners_see_them(frame, notes):
         (with_note(pd.DataFrame, [b"a", b"b", b"c", b"d"]), r"neutral column 'note' holds bytes.*texts or numbers"),
         (pd.DataFrame({"age": [[1], [2]], "note": [1, 2]}), r"quasi column 'age' holds lists .*\(BIGINT\[\]\)"),
         (pl.DataFrame({"age": [{"a": 1}, {"a": 2}], "note": [1, 2]}), "quasi column 'age' holds lists or records"),
-        (pd.DataFrame([[1, 2, 3]], columns=["age", "age", "note"]), r"'age' stands twice.*\(columns=\[...\]\)"),
-        (pa.table([[1], [2], [3]], names=["age", "age", "note"]), r"'age' stands twice.*\(columns=\[...\]\)"),
+        (pd.DataFrame([[1, 2, 3]], columns=["age", "age", "note"]), r"'age' appears twice.*\(columns=\[...\]\)"),
+        (pa.table([[1], [2], [3]], names=["age", "age", "note"]), r"'age' appears twice.*\(columns=\[...\]\)"),
         (pd.DataFrame([[1, 2]], columns=[("age", "x"), ("note", "y")]), "there is no column 'age'"),
         (
             pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("age", "x"), ("age", "y")])),

@@ -507,7 +507,7 @@ def test_a_heavy_attribute_keeps_its_detail(arx):
         ('levels="age=3..1"', "the lower first"),
         ('levels="age=low"', "1..3"),
         ('levels="height=1"', "no quasi-identifier"),
-        ('levels="age=1, age=2"', "stands twice"),
+        ('levels="age=1, age=2"', "appears twice"),
         ('levels="age"', "cannot read"),
         ('weights="age=heavy"', "must be a number"),
         ('weights="age=-1"', "at least 0"),

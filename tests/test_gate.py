@@ -205,7 +205,7 @@ def test_lists_and_records_cannot_be_grouped_by(tmp_path):
     [
         ('[{"a": 1}', "no JSON"),
         ("[1, 2]", "no object"),
-        ('{"a": 1, "a": 2}', "stands twice"),
+        ('{"a": 1, "a": 2}', "appears twice"),
         ('[{"a": 1}] {"a": 2}', "after the end"),
         ('{"a": "\\ud800"}', "Unicode"),
         ('{"a": ' + "[" * 100_000, "nested too deeply"),

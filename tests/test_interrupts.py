@@ -107,7 +107,9 @@ def test_what_was_measured_is_kept_and_the_same_command_goes_on(folder):
     words = ("explore", "study.toml", "--out", "kept", "--workers", "1")
     running, said = stopped(folder, words, first_seen(cache))
     assert running.returncode == 130
-    assert said.splitlines()[-1] == "sfumato: stopped; results so far are kept, and the same command continues from there"
+    assert (
+        said.splitlines()[-1] == "sfumato: stopped; results so far are kept, and the same command continues from there"
+    )
     kept = cache.read_text()
     assert kept.endswith("\n") and kept.count("\n") >= 1
 

@@ -186,7 +186,7 @@ def test_names_and_labels_with_marks_go_through_the_text():
 
 
 @pytest.mark.parametrize(
-    ("cuts", "says"), [("age", "cannot read"), ("age=1, age=2", "stands twice"), ("age=@x", "is no level")]
+    ("cuts", "says"), [("age", "cannot read"), ("age=1, age=2", "appears twice"), ("age=@x", "is no level")]
 )
 def test_bad_cuts_are_refused_at_once(cuts, says):
     with pytest.raises(BadInputError, match=says):
@@ -677,7 +677,7 @@ def test_enumeration_stops_goes_on_and_says_when_it_is_whole(small, tmp_path, mo
 
 def test_what_cannot_be_searched_is_refused_in_a_sentence(small):
     for make, says in (
-        (lambda: MeasuredProblem("k, k"), "k stands twice"),
+        (lambda: MeasuredProblem("k, k"), "k appears twice"),
         (lambda: MeasuredProblem("loss, are"), "measures sets of items"),
         (lambda: pareto(small, Problem2(0.1, on="shoes")), "'shoes' is no sensitive attribute"),
         (lambda: pareto(small, Problem2(0.1, "l-distinct", on="shoes")), "'shoes' is no sensitive attribute"),

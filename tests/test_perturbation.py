@@ -339,7 +339,7 @@ def test_columns_named_wrongly_are_refused(text: str) -> None:
     ("text", "sentence"),
     [
         ("cart order=nobody", "there is no coded column 'nobody'"),
-        ("cart order=age,age", "a column stands twice in age, age"),
+        ("cart order=age,age", "a column appears twice in age, age"),
         ("pram keep=0.5 columns=age", "column 'age' has none"),
         ("pram keep=0.5 columns=town within=town", "'town' stays as it is"),
         ("pram keep=1.5", "keep must be a number of at least 0 and at most 1"),

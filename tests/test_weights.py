@@ -316,7 +316,7 @@ def test_what_cannot_be_a_weight_is_refused(weights, says):
 
 def test_weights_as_texts():
     assert read_weights(["age=2", '"zip, code"=0.5, sex=0']) == {"age": 2.0, "zip, code": 0.5, "sex": 0.0}
-    for texts, says in (["age"], "cannot read 'age'"), (["age=much"], "not 'much'"), (["a=1", "a=2"], "stands twice"):
+    for texts, says in (["age"], "cannot read 'age'"), (["age=much"], "not 'much'"), (["a=1", "a=2"], "appears twice"):
         with pytest.raises(BadInputError, match=says):
             read_weights(texts)
     with pytest.raises(BadInputError, match="weights must map columns to numbers"):

@@ -101,7 +101,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise ShapeError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands twice")
+        raise ShapeError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} appears twice")
     return content
 
 

@@ -354,7 +354,7 @@ def parse(text: str, kinds: Iterable[type[Kind]], what: str) -> Kind:
             listed = ", ".join(allowed) or "none"
             raise BadInputError(f"{what} {text.strip()!r}: unknown key {key!r}; the keys of {name} are: {listed}")
         if allowed[key].name in values:
-            raise BadInputError(f"{what} {text.strip()!r}: the key {key!r} stands twice")
+            raise BadInputError(f"{what} {text.strip()!r}: the key {key!r} appears twice")
         values[allowed[key].name] = allowed[key].read(text.strip(), value)
     lacking = [key for key, field in allowed.items() if field.default is MISSING and field.name not in values]
     if lacking:

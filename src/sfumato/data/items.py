@@ -125,7 +125,7 @@ class Baskets(Quiet):
 
 
 def baskets_of(records: Iterable[Iterable[object]], tree: Hierarchy | None = None, origin: str = "baskets") -> Baskets:
-    """Make baskets from any collection of sets of items; an item that stands twice in a record counts once."""
+    """Make baskets from any collection of sets of items; an item that appears twice in a record counts once."""
     sets = []
     for number, record in enumerate(records, start=1):
         if isinstance(record, str | bytes) or not isinstance(record, Iterable):

@@ -35,7 +35,7 @@ class Token(str):
 
 
 class KeyValues(list[tuple[str, Any]]):
-    """The keys of an object with their values, in order, also where a key stands twice."""
+    """The keys of an object with their values, in order, also where a key appears twice."""
 
 
 def json_texts(path: Path) -> pa.Table:

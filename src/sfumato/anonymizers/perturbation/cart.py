@@ -73,7 +73,7 @@ class Cart(RecordMaker):
     def _order(self, records: Records) -> list[int]:
         named = [records.place(name) for name in self.order]
         if len(set(named)) < len(named):
-            raise BadInputError(f"order: a column stands twice in {', '.join(self.order)}")
+            raise BadInputError(f"order: a column appears twice in {', '.join(self.order)}")
         kinds = [len(np.unique(column)) for column in records.codes.T]
         others = sorted(set(range(len(records.names))) - set(named), key=lambda place: (kinds[place], place))
         return [*named, *others]

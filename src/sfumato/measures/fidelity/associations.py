@@ -270,7 +270,7 @@ def _read_model(text: str, columns: Sequence[BinnedColumn]) -> tuple[int, tuple[
         if part not in names:
             raise refusal("no_column_to_regress", part=part, names=", ".join(names))
     if len(set(parts)) < len(parts):
-        raise BadInputError(f"regression: a column stands twice in {text.strip()!r}; name each once")
+        raise BadInputError(f"regression: a column appears twice in {text.strip()!r}; name each once")
     return names.index(parts[0]), tuple(names.index(part) for part in parts[1:])
 
 
