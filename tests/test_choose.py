@@ -87,14 +87,14 @@ def test_two_nearly_equal_releases_make_no_knee():
     line = [(i / 10, 1 - 1.4 * i / 10) for i in range(7)]
     jag = [(0.1001, line[1][1] - 0.012)]
     own = curve(*line, *jag, (0.8, 0.08), (1.0, 0.0))
-    assert own.choose().point.id == "006"
+    assert own.choose(by="knee").point.id == "006"
 
 
 def test_axes_may_be_better_when_higher_and_come_in_any_order():
     ks = [(2, 0.05), (5, 0.06), (40, 0.1), (50, 0.5), (60, 0.9)]
     own = make_map(*(make_point(f"k{k}", k=k, loss=loss) for k, loss in ks))
     for axes in (["k", "loss"], ["loss", "k"]):
-        choice = own.choose(axes=axes)
+        choice = own.choose(by="knee", axes=axes)
         assert choice.point.id == "k40" and choice.axes == ("k", "loss")
         assert [n.said for n in choice.neighbours] == [
             "Going to k50 raises k from 40 to 50 and raises loss from 0.1 to 0.5.",
@@ -114,12 +114,12 @@ def test_a_bound_on_an_axis_does_not_move_the_knee_but_may_exclude_it():
 
 
 def test_one_point_two_points_and_equal_points():
-    one = curve((0.1, 0.2)).choose()
+    one = curve((0.1, 0.2)).choose(by="knee")
     assert one.point.id == "000" and one.neighbours == () and one.slope == () and one.stretches == ()
     assert "it takes three points, and the frontier has 1 point" in one.why[0]
-    two = curve((0.1, 0.2), (0.2, 0.1)).choose()
+    two = curve((0.1, 0.2), (0.2, 0.1)).choose(by="knee")
     assert two.point.id == "000"  # both are as far from the corner: the more private one
-    same = curve(*[(0.1, 0.2)] * 4).choose()
+    same = curve(*[(0.1, 0.2)] * 4).choose(by="knee")
     assert same.point.id == "000" and same.slope == ()
 
 
@@ -136,7 +136,7 @@ def test_what_hides_more_is_chosen_among_equals():
 def test_infinite_measures_have_no_place_on_the_curve_but_can_be_neighbours():
     deltas = [(0.5, 0.9), (0.6, 0.5), (0.7, 0.1), (1.9, 0.05), (inf, 0.0)]
     own = make_map(*(make_point(f"d{d}", delta=d, u_loss=u) for d, u in deltas))
-    choice = own.choose(axes=["delta", "u_loss"])
+    choice = own.choose(by="knee", axes=["delta", "u_loss"])
     assert choice.point.id == "d0.7"
     first = choice.slope[0]
     assert (first.start, first.end, first.gain, first.rate) == ("dinf", "d1.9", inf, None)
@@ -145,7 +145,7 @@ def test_infinite_measures_have_no_place_on_the_curve_but_can_be_neighbours():
     assert last.point.id == "d1.9"
     assert "raises delta from 1.9 to infinite" in last.neighbours[1].said
     only = make_map(make_point("x", delta=inf, u_loss=0.1), make_point("y", delta=inf, u_loss=0.2))
-    assert only.choose(axes=["delta", "u_loss"]).point.id == "x"
+    assert only.choose(by="knee", axes=["delta", "u_loss"]).point.id == "x"
 
 
 def test_points_that_lack_a_measure_are_not_within_a_bound_on_it():
@@ -157,9 +157,9 @@ def test_points_that_lack_a_measure_are_not_within_a_bound_on_it():
 @pytest.mark.parametrize("status", ["failed", "infeasible"])
 def test_only_measured_points_count(status):
     own = make_map(make_point("a", status=status, p_loss=0, u_loss=0), make_point("b", p_loss=0.1, u_loss=0.1))
-    assert own.choose().point.id == "b"
+    assert own.choose(by="knee").point.id == "b"
     with pytest.raises(InfeasibleError, match="none of the 1 point of this map was measured"):
-        make_map(own.points[0]).choose()
+        make_map(own.points[0]).choose(by="knee")
     with pytest.raises(InfeasibleError, match="nothing to choose"):
         make_map().choose(max={"p_loss": 1})
 
@@ -167,7 +167,7 @@ def test_only_measured_points_count(status):
 def test_the_order_of_the_points_does_not_matter():
     places = [*L_SHAPE, (0.05, 0.02), (0.03, 0.2)]
     points = curve(*places).points
-    for kind in ({}, {"by": "ideal"}, {"max": {"p_loss": 0.1}}):
+    for kind in ({"by": "knee"}, {"by": "ideal"}, {"max": {"p_loss": 0.1}}):
         one, other = Map(ANY, points).choose(**kind), Map(ANY, points[::-1]).choose(**kind)
         assert one.point == other.point and one.why == other.why and one.neighbours == other.neighbours
 
@@ -176,7 +176,7 @@ def test_the_order_of_the_points_does_not_matter():
 
 
 def test_the_slope_is_what_each_step_of_privacy_costs():
-    choice = curve((0.1, 0.5), (0.2, 0.3), (0.6, 0.1)).choose()
+    choice = curve((0.1, 0.5), (0.2, 0.3), (0.6, 0.1)).choose(by="knee")
     assert [(step.start, step.end) for step in choice.slope] == [("002", "001"), ("001", "000")]
     assert [step.gain for step in choice.slope] == pytest.approx([0.4, 0.1])
     assert [step.cost for step in choice.slope] == pytest.approx([0.2, 0.2])
@@ -186,7 +186,7 @@ def test_the_slope_is_what_each_step_of_privacy_costs():
 
 def test_flat_and_steep_stretches_are_told_as_ranges():
     """Steps from the right: 40 % of the range for 5 %, 30 for 5, then 10 for 10, 10 for 40, 10 for 40."""
-    own = curve((0, 1), (0.1, 0.6), (0.2, 0.2), (0.3, 0.1), (0.6, 0.05), (1, 0)).choose()
+    own = curve((0, 1), (0.1, 0.6), (0.2, 0.2), (0.3, 0.1), (0.6, 0.05), (1, 0)).choose(by="knee")
     told = [(s.kind, s.start, s.end, s.first, s.second) for s in own.stretches]
     assert told == [("flat", "005", "003", (1, 0.3), (0, 0.1)), ("steep", "002", "000", (0.2, 0), (0.2, 1))]
     assert [s.gain_share for s in own.stretches] == pytest.approx([0.7, 0.2])
@@ -231,7 +231,10 @@ def questions(draw):
     }
     by = draw(st.sampled_from([None, "best", "knee", "ideal"]))
     prefer = draw(st.sampled_from([None, *VALUES])) if by in (None, "best") else None
-    return bounds | {"by": by, "prefer": prefer, "recipient": draw(st.sampled_from([None, *RECIPIENTS]))}
+    recipient = draw(st.sampled_from([None, *RECIPIENTS]))
+    if not any((by, prefer, recipient, *bounds.values())):
+        by = "knee"  # without a question the recipient is chosen, which has a test of its own
+    return bounds | {"by": by, "prefer": prefer, "recipient": recipient}
 
 
 def limits(question, own):
@@ -239,11 +242,12 @@ def limits(question, own):
     given = [(name, side, value) for side in ("max", "min") for name, value in question[side].items()]
     if question["recipient"] is None:
         return given
-    known = {name for point in own.points if point.status == "measured" for name in point.measures}
     named = {(name, side) for name, side, _ in given}
     preset = RECIPIENTS[question["recipient"]].bounds
     return given + [
-        (b.measure, b.side, b.value) for b in preset if b.measure in known and (b.measure, b.side) not in named
+        (b.measure, b.side, b.value)
+        for b in preset
+        if b.measure != "itemset_risk" and (b.measure, b.side) not in named  # these maps are of tables
     ]
 
 
@@ -264,7 +268,6 @@ def somebody_is_alone(point):
 def plainly_inside(own, question):
     """The points that may be chosen, from the documentation alone."""
     needed = [question["prefer"] or "u_loss"] if is_best(question) else ["p_loss", "u_loss"]
-    hidden = question["recipient"] == "public" and question["min"].get("k", 11) >= 11
     return [
         point
         for point in own.points
@@ -272,7 +275,6 @@ def plainly_inside(own, question):
         and point.anonymizer != "original"
         and not somebody_is_alone(point)
         and all(name in point.measures for name in needed)
-        and not (hidden and (point.form == "bucketization" or point.anonymizer == "without-sensitive"))
         and all(holds(point, *bound) for bound in limits(question, own))
     ]
 
@@ -422,7 +424,7 @@ def test_a_bound_that_cuts_off_the_better_values_is_remarked_on():
         ({"by": "knee", "prefer": "u_loss"}, "needs by='best'"),
         ({"axes": ["p_loss"]}, "two different measures"),
         ({"axes": ["p_loss", "nonsense"]}, "unknown measure"),
-        ({"axes": ["k", "loss"]}, "no point of this map has the measure 'k'"),
+        ({"axes": ["k", "loss"]}, "no point of this map has the measure 'loss'"),
     ],
 )
 def test_what_cannot_be_answered_is_refused_in_a_sentence(asked_for, said):
@@ -435,8 +437,8 @@ def test_a_map_without_the_axes_of_its_study_says_what_to_give():
     with pytest.raises(
         BadInputError, match=r"no point of this map has the measure 'p_loss'; it has k, loss; give other axes"
     ):
-        own.choose()
-    assert own.choose(axes=["k", "loss"]).point.id == "b"
+        own.choose(by="knee")
+    assert own.choose(by="knee", axes=["k", "loss"]).point.id == "b"
     assert (
         own.choose(prefer="loss").why[1]
         == "It has no p_loss and u_loss, so it has no neighbours on the frontier of p_loss and u_loss."
@@ -475,28 +477,76 @@ PEOPLE = make_map(
 
 def test_the_less_trusted_the_recipient_the_stricter_the_choice():
     found = {name: PEOPLE.choose(recipient=name).point.id for name in RECIPIENTS}
-    assert found == {"public": "fair", "partner": "coarse", "internal": "bucket"}
-    assert "does not hide who is in the table" in PEOPLE.choose(recipient="internal").warnings[0]
+    assert found == {"public": "coarse", "partner": "coarse", "internal": "three"}
 
 
-def test_a_bucketization_is_not_for_the_public_unless_a_bound_on_k_says_so():
-    """Exact quasi-identifiers do not hide identity, even where eleven people share them."""
-    choice = PEOPLE.choose(recipient="public")
-    assert choice.point.form == "generalization"
-    assert any("exact quasi-identifiers (bucketization) were left out for 'public'" in why for why in choice.why)
-    for k, id in ((11, "fair"), (12, "safe"), (10, "coarse")):  # a stricter bound never admits more
+def test_exact_quasi_identifiers_count_by_their_own_k_unless_they_are_allowed():
+    """A bucket of eleven records hides nobody if its quasi-identifiers are unique; twelve equal ones do."""
+    assert {PEOPLE.choose(recipient=name).point.id for name in RECIPIENTS}.isdisjoint({"bucket"})
+    for k, id in ((11, "coarse"), (12, "coarse"), (13, "safe")):  # a stricter bound never admits more
         assert PEOPLE.choose(recipient="public", min={"k": k}).point.id == id
     assert PEOPLE.choose(recipient="public", max={"k": 11}).point.id == "fair"  # the other side of the preset stays
     waived = PEOPLE.choose(recipient="public", min={"k": 1})
     assert waived.point.id == "bucket" and waived.warnings
-    assert any("stands in place of 'public': k at least 11" in why for why in waived.why)
+    assert any("in place of 'public': k at least 11" in why or "'public': k at least 11" in why for why in waived.why)
+    allowed = PEOPLE.choose(allow=["exact"])
+    assert (allowed.point.id, allowed.recipient) == ("bucket", "public")  # its buckets have eleven records
+    smaller = make_map(person("bucket", 1, 10, 2.5, 4, 0.15, 0.01, form="bucketization"))
+    with pytest.raises(NothingFitsError):
+        smaller.choose(recipient="public", allow=["exact"])
+    assert smaller.choose(recipient="partner", allow=["exact"]).point.id == "bucket"
+    with pytest.raises(BadInputError, match="allow must be one of exact, not 'everything'"):
+        PEOPLE.choose(allow=["everything"])
+
+
+def test_without_a_question_the_most_careful_recipient_with_a_useful_release_is_named():
+    choices = {
+        "public": make_map(*PEOPLE.points),
+        "partner": make_map(*(p for p in PEOPLE.points if p.id not in ("safe", "fair", "coarse"))),
+        "internal": make_map(*(p for p in PEOPLE.points if p.id in ("three", "same", "bucket", "all"))),
+    }
+    assert {name: own.choose().recipient for name, own in choices.items()} == {name: name for name in RECIPIENTS}
+    trivial = make_point("none", anonymizer="without-quasi", k=99, l_frequency=5.0, l_distinct=9, p_loss=0, u_loss=0.05)
+    useless = make_map(*(p for p in PEOPLE.points if p.id in ("same", "bucket", "all")), trivial)
+    with pytest.raises(NothingFitsError) as failed:
+        useless.choose()
+    assert str(failed.value).splitlines() == [
+        "no useful release on this map is fit for public, partner and internal use.",
+        "  none is fit, and as useful as publishing nothing.",
+    ]
+    with pytest.raises(NothingFitsError, match=r"no useful release(.|\n)*With --min l_distinct=1 instead of 2"):
+        make_map(PEOPLE["same"], PEOPLE["all"]).choose()
+
+
+def test_what_another_release_beats_in_identity_attribute_and_counts_is_not_recommended():
+    def release(id, u_loss, *values):
+        names = ("prosecutor", "p_loss", "query_error")
+        return make_point(
+            id, k=20, l_frequency=3.0, l_distinct=3, u_loss=u_loss, **dict(zip(names, values, strict=True))
+        )
+
+    beaten, best = release("beaten", 0.01, 0.05, 0.2, 0.5), release("best", 0.02, 0.04, 0.1, 0.4)
+    assert make_map(beaten, best).choose().point.id == "best"
+    for values in ((0.05, 0.1, 0.4), (0.04, 0.2, 0.4), (0.04, 0.1, 0.5)):  # as good in one of the three
+        assert make_map(beaten, release("other", 0.02, *values)).choose().point.id == "beaten"
+
+
+def test_differential_privacy_is_bounded_by_its_epsilon():
+    def noisy(id, epsilon):
+        return make_point(
+            id, anonymizer=f"dp-quadtree epsilon={epsilon} height=2", epsilon=epsilon, query_error=epsilon
+        )
+
+    shown = Map(ANY, (noisy("small", 1.0), noisy("large", 1.2)))
+    asked = {"recipient": "public", "axes": ["epsilon", "query_error"]}
+    assert shown.choose(**asked).point.id == "small"  # at most ln 3
+    with pytest.raises(NothingFitsError):
+        Map(ANY, shown.points[1:]).choose(**asked)
 
 
 def test_thresholds_of_recipients_are_those_in_use():
     """Smallest groups 11, 5 and 3: risks .09, .2 and .33."""
-    sizes = {
-        name: [b.value for b in own.bounds if b.measure in ("k", "smallest_group")] for name, own in RECIPIENTS.items()
-    }
+    sizes = {name: [b.value for b in own.bounds if b.measure == "k"] for name, own in RECIPIENTS.items()}
     assert {name: round(1 / size[0], 2) for name, size in sizes.items()} == {
         "public": 0.09,
         "partner": 0.2,
@@ -506,11 +556,12 @@ def test_thresholds_of_recipients_are_those_in_use():
 
 
 def test_presets_apply_to_the_measures_a_map_has():
-    own = make_map(make_point("a", k=12, loss=0.5), make_point("b", k=3, loss=0.1))
-    choice = own.choose(recipient="public", prefer="loss")
+    points = make_point("a", k=12, loss=0.5), make_point("b", k=3, loss=0.1)
+    choice = Map(ANY, points, {"sensitive": []}).choose(recipient="public", prefer="loss")
     assert choice.point.id == "a"
     assert [bound.measure for bound in choice.bounds] == ["k"]
-    assert any("l_frequency at least 2, but no point of this map has that measure" in why for why in choice.why)
+    with pytest.raises(NothingFitsError, match="'public' requires l_frequency at least 2, and no release of this map"):
+        make_map(*points).choose(recipient="public", prefer="loss")
 
 
 def test_the_original_is_never_recommended_and_trivial_releases_are_with_a_word():
@@ -524,7 +575,7 @@ def test_the_original_is_never_recommended_and_trivial_releases_are_with_a_word(
     assert not choice.neighbours[0].is_release
     assert "(the original table, which is not a release)" in choice.neighbours[0].said
     with pytest.raises(InfeasibleError, match="not a release"):
-        make_map(own.points[0]).choose()
+        make_map(own.points[0]).choose(by="knee")
     exact = make_map(make_point("s", anonymizer="without-sensitive", k=1, loss=0.0)).choose(prefer="loss")
     assert "exact quasi-identifiers are" in exact.warnings[0]
 
@@ -559,10 +610,10 @@ def test_when_nothing_fits_it_says_what_to_relax():
         "  The nearest point is a: p_loss 0.05 and k 2.",
     ]
     assert failed.value.relax[0].value == 0.14996
-    coarse = PEOPLE["coarse"]
-    with pytest.raises(NothingFitsError, match="With --min k=10 instead of 11, all else kept, coarse would fit"):
-        make_map(coarse).choose(recipient="public")
-    assert make_map(coarse).choose(recipient="public", min={"k": 10}).point == coarse
+    bucket = PEOPLE["bucket"]
+    with pytest.raises(NothingFitsError, match="With --min k=1 instead of 11, all else kept, bucket would fit"):
+        make_map(bucket).choose(recipient="public")
+    assert make_map(bucket).choose(recipient="public", min={"k": 1}).point == bucket
     with pytest.raises(NothingFitsError, match="Relaxing --min k alone does not help") as failed:
         own.choose(max={"p_loss": 0.01}, min={"k": 50})
     assert failed.value.nearest.id == "a"
@@ -613,19 +664,20 @@ def test_the_command_recommends_and_says_how_to_publish(folder):
     code, out, err = run("choose", folder, "--for", "public", "--details")
     assert (code, err) == (0, "")
     flat = " ".join(out.split())
-    assert out.startswith("Point fair: Mondrian, every group at least 2 records, published as ranges.")
+    assert out.startswith("Point coarse: Mondrian, every bucket at least 2 records, published in buckets")
     assert "The recipient is 'public'" in flat and "1/11 = .09" in flat
-    assert "Of the 2 points with k at least 11 and l_frequency at least 2 it has the lowest u_loss: 0.03." in flat
-    assert "more private: Going to safe lowers p_loss from 0.2 to 0.1, raises u_loss from 0.03 to 0.04, " in flat
+    assert "Of the 3 points with k at least 11 and l_frequency at least 2 it has the lowest u_loss: 0.02." in flat
+    assert "more private: Going to safe lowers p_loss from 0.15 to 0.1, raises u_loss from 0.02 to 0.04, " in flat
     assert (
-        "The next step of privacy, to safe, costs 0.01 of u_loss for 0.1 of p_loss, 0.1 of u_loss for each unit" in flat
+        "The next step of privacy, to safe, costs 0.02 of u_loss for 0.05 of p_loss, 0.4 of u_loss for each unit"
+        in flat
     )
     words = shlex.split(out.splitlines()[-1])
     assert words == [
         "sfumato",
         "release",
         str(folder),
-        *["--point", "fair", "--to", "release-fair.csv", "--for", "public"],
+        *["--point", "coarse", "--to", "release-coarse.csv", "--for", "public"],
     ]
 
 
@@ -642,9 +694,12 @@ def test_the_command_as_json(folder):
     assert said["neighbours"][0]["changes"]["p_loss"] == [0.15, 0.1]
 
 
-def test_the_command_without_a_question_takes_the_knee(folder):
-    assert json.loads(run("choose", folder, "--json")[1]) == json.loads(run("choose", folder, "--knee", "--json")[1])
-    assert json.loads(run("choose", folder, "--json")[1])["by"] == "knee"
+def test_the_command_without_a_question_answers_for_the_most_careful_recipient(folder):
+    public = run("choose", folder, "--for", "public", "--json")
+    assert json.loads(run("choose", folder, "--json")[1]) == json.loads(public[1])
+    assert json.loads(run("choose", folder, "--knee", "--json")[1])["by"] == "knee"
+    allowed = json.loads(run("choose", folder, "--allow", "exact", "--json")[1])
+    assert allowed["point"]["id"] == "bucket" and "--for" not in allowed["command"]
     swapped = json.loads(run("choose", folder, "--axes", "u_loss, k", "--by", "ideal", "--json")[1])
     assert swapped["axes"] == ["k", "u_loss"]
 
@@ -721,10 +776,9 @@ def test_the_best_is_the_highest_or_the_lowest():
 
 
 def test_a_release_is_called_fit_only_where_every_bound_was_measured():
-    shown = Map(PEOPLE.study, PEOPLE.points, {"sensitive": ["illness"]})
-    full = shown["fair"]
+    shown, full = PEOPLE, PEOPLE["fair"]
     assert fit_sentence(shown, full) == "Fit for public, partner and internal use."
-    for name, whom in {"k": "public and partner", "l_frequency": "public"}.items():
+    for name, whom in {"k": "public, partner and internal", "l_frequency": "public"}.items():
         less = replace(full, measures={n: v for n, v in full.measures.items() if n != name})
         words = f"Not known to be fit for {whom} use: {name} not measured for this release."
         assert fit_sentence(shown, less).endswith(words)

@@ -53,7 +53,7 @@ PLACES = st.lists(st.tuples(st.integers(0, 22), st.integers(0, 12)), min_size=1,
 @given(PLACES)
 def test_the_knee_lies_furthest_inside_the_line_and_is_a_corner_of_the_hull(places):
     shown = mapped(places)
-    choice = shown.choose()
+    choice = shown.choose(by="knee")
     advantage = {place: kept(place)[1] - kept(place)[0] for place in places}
     best = max(advantage.values())
     if best <= 0:
@@ -107,32 +107,32 @@ def test_a_tighter_bound_never_finds_a_better_knee_and_moves_it_only_when_it_cut
 def test_a_bend_between_neighbours_is_not_the_knee_of_the_whole():
     """As on COMPAS: the sharpest angle is at the private end, where next to nothing is left of the table."""
     shown = mapped([(0.1, 9.3), (5, 9), (6, 1.5), (14, 0.8)])
-    assert shown.choose().point.id == "r2"
+    assert shown.choose(by="knee").point.id == "r2"
 
 
 def test_it_says_what_is_kept_on_which_scale_and_for_whom():
-    why = mapped([(2, 8), (5, 2), (12, 1)]).choose().why[0]
+    why = mapped([(2, 8), (5, 2), (12, 1)]).choose(by="knee").why[0]
     assert why.startswith(
         "It is the knee of the whole frontier of p_loss and u_loss: it keeps 80 % of the utility at 25 %"
     )
     assert "(0 % is the trivial release (without-quasi), 100 % the original (original))" in why
     # the edges of the hull: to the trivial release (80 - 0) / (25 - 0) = 3.2, to (60 %, 90 %) 10 / 35
     assert why.endswith("counts one percent of risk as much as between 0.29 and 3.2 percent of utility.")
-    ends = mapped([(0, 10), (2, 8), (5, 2), (12, 1)], ends=()).choose()
+    ends = mapped([(0, 10), (2, 8), (5, 2), (12, 1)], ends=()).choose(by="knee")
     assert "0 % and 100 % are the ends of the frontier, r0 and r3, since the map has no trivial release" in ends.why[0]
     assert ends.kept is None
 
 
 def test_ways_that_disagree_are_told_in_one_sentence_with_their_points():
     shown = mapped([(1, 9), (4, 4), (9, 1), (19, 0)])
-    choice = shown.choose()
+    choice = shown.choose(by="knee")
     others = {by: id for by, id in choice.landmarks.items() if id not in (None, choice.point.id)}
     sentence = [why for why in choice.why if why.startswith("Other ways to choose (--by) disagree: ")]
     assert len(sentence) == (1 if others else 0)
     for by, id in others.items():
         measures = shown[id].measures
         assert f"{by} takes {id} (p_loss {measures['p_loss']:g} and u_loss {measures['u_loss']:g})" in sentence[0]
-    agreed = mapped([(0, 10), (1, 1), (20, 0)]).choose()
+    agreed = mapped([(0, 10), (1, 1), (20, 0)]).choose(by="knee")
     assert {*agreed.landmarks.values()} == {"r1"} and not any("disagree" in why for why in agreed.why)
 
 
@@ -140,7 +140,7 @@ def test_counts_are_compared_by_their_risk():
     """k from 1 to 1000 records: the risk 1/k falls to a tenth by k = 10, which k itself would call one percent."""
     points = [made(f"k{k}", k=k, loss=loss) for k, loss in ((2, 0.05), (10, 0.1), (100, 0.6), (500, 0.9))]
     ends = [made("none", "without-quasi", k=1000, loss=1.0), made("all", "original", k=1, loss=0.0)]
-    choice = Map(ANY, (*points, *ends)).choose(axes=["k", "loss"])
+    choice = Map(ANY, (*points, *ends)).choose(by="knee", axes=["k", "loss"])
     assert choice.point.id == "k10"
     assert choice.kept.risk == pytest.approx((1 / 10 - 1 / 1000) / (1 - 1 / 1000))
 
@@ -156,7 +156,7 @@ def test_what_is_as_good_as_publishing_nothing_is_said_first():
     lines = list(choice_lines(choice, shown, "the command"))
     assert " ".join(lines[0].split()) == choice.warnings[0]
     assert choice_values(choice, shown)["kept"] == pytest.approx({"risk": 0.1, "utility": 0.01})
-    assert not shown.choose().warnings and not shown.choose().kept.is_trivial
+    assert not shown.choose(by="knee").warnings and not shown.choose(by="knee").kept.is_trivial
 
 
 def test_what_is_as_risky_as_the_original_is_said_first_with_what_there_is_instead():

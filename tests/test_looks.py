@@ -300,7 +300,7 @@ def test_a_promised_share_is_never_rounded_down(parts: int) -> None:
 def test_a_release_beyond_the_bounds_of_its_recipient_is_refused(ward: tuple[Path, Map]) -> None:
     folder, map_ = ward
     small, exact = point_with(map_, "k-anonymity k=3"), point_with(map_, "k-anonymity k=3", "bucketization")
-    for point, said in ((small, "k at least 11 is asked for"), (exact, "exact quasi-identifiers")):
+    for point, said in ((small, "k at least 11 is required"), (exact, "k at least 11 is required")):
         with pytest.raises(sfumato.InfeasibleError, match=said):
             publish_point(folder / "map", point.id, folder / "refused.csv", recipient="public")
     with pytest.raises(sfumato.BadInputError, match="public, partner, internal"):
@@ -314,7 +314,7 @@ def test_a_recipient_is_checked_on_what_was_written_too(
     """A maker that draws at random may draw worse than on the map."""
     folder, map_ = ward
     point = point_with(map_, "k-anonymity k=12 & l-diversity l=2 variant=frequency")
-    assert not RECIPIENTS["public"].objections(map_, point, point.measures)
+    assert RECIPIENTS["public"].fitness(map_, point).is_fit
     verified = sfumato.publish.publication.Publishable.verify
 
     def worse(self: Any, drafts: Any) -> Any:

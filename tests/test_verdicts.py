@@ -277,6 +277,6 @@ def test_explore_and_choose_say_the_verdict_on_the_terminal(explored: tuple[Path
 def test_a_map_without_a_learned_column_says_nothing_of_it(tmp_path: Path) -> None:
     shown = mapped(*(Point(**{**vars(point), "worth": None}) for point in EVERY.points), target=None)
     save_map(Map(shown.study, shown.points, {**shown.about, "digest": "0", "cells": 9, "dropped": 0}), tmp_path)
-    chosen = CliRunner().invoke(app, ["choose", str(tmp_path)])
+    chosen = CliRunner().invoke(app, ["choose", str(tmp_path), "--knee"])
     assert chosen.exit_code == 0 and "worth" not in chosen.stdout
-    assert json.loads(CliRunner().invoke(app, ["choose", str(tmp_path), "--json"]).stdout)["worth"] is None
+    assert json.loads(CliRunner().invoke(app, ["choose", str(tmp_path), "--knee", "--json"]).stdout)["worth"] is None

@@ -285,7 +285,7 @@ def test_a_release_beyond_the_bounds_of_a_recipient_is_refused(client: TestClien
     [id, *_] = ids(map_, requirement="k-anonymity k=2", form="generalization")
     offer = client.get(f"/api/projects/clinic/points/{id}/offer").json()
     against = {each["name"]: each["against"] for each in offer["recipients"]}
-    assert any("k at least 11 is asked for" in text for text in against["public"])
+    assert any("k at least 11 is required" in text for text in against["public"])
     answer = published(client, id, "refused.csv", recipient="public")
     assert answer.status_code == 422 and "is not fit for public" in answer.json()["error"]
     assert not (desk.folder / "clinic" / "releases" / "refused.csv").exists()

@@ -154,10 +154,11 @@ def choose(
     recipient: Annotated[str | None, typer.Option("--for")] = None,
     by: str | None = None,
     axes: Annotated[str | None, typer.Option(metavar="RISK,UTILITY")] = None,
+    allow: Annotated[list[str], typer.Option(metavar="exact")] = [],  # noqa: B006
     details: Details = False,
     as_json: AsJson = False,
 ) -> None:
-    """Recommend one point of a map, with reasons: the knee, or the best within bounds, of a recipient or a loss."""
+    """Recommend one point of a map with reasons: for the most careful recipient, or within the given bounds."""
     from sfumato.tradeoff.exploration.folder import read_map
     from sfumato.tradeoff.question.question import read_bounds
 
@@ -185,6 +186,7 @@ def choose(
         prefer=prefer,
         by="knee" if knee else by,
         recipient=recipient,
+        allow=allow,
         axes=None if axes is None else [name.strip() for name in axes.split(",")],
     )
 

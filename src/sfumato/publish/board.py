@@ -32,8 +32,6 @@ LONG, WARNING, FOUND = 180, 130, 100
 FOR_RESEARCHERS = ("kl", "discernibility")
 """Measures of utility that need their formulas."""
 
-NO_BOUND = "none of its bounds applies to such a release"
-
 
 @dataclass(frozen=True)
 class Decision:
@@ -48,7 +46,7 @@ class Decision:
         if self.recipient is None:
             return
         measures = {**self.point.measures, **(written or {})}
-        if against := self.recipient.objections(self.map_, self.point, measures):
+        if against := self.recipient.fitness(self.map_, self.point, measures).objections:
             raise InfeasibleError(
                 f"point {self.point.id} is not fit for {self.recipient.name} ({self.recipient.meaning}): "
                 f"{'; '.join(against)}. `sfumato choose DIR --for {self.recipient.name}` names one that is"
@@ -86,14 +84,13 @@ def _verdict(decision: Decision) -> str:
     recipient = decision.recipient
     if recipient is None:
         return "Not judged: no recipient was named, so no bound was checked."
-    asked = _checked_bounds(decision)
-    return f"Fit for the recipient '{recipient.name}': {asked}." if asked else f"Not judged: {NO_BOUND}."
+    return f"Fit for the recipient '{recipient.name}': {_checked_bounds(decision)}."
 
 
 def _checked_bounds(decision: Decision) -> str:
     """Return the satisfied bounds of the recipient."""
-    bounds = () if decision.recipient is None else decision.recipient.bounds_of(decision.map_.study.unit)
-    return ", ".join(str(bound) for bound in bounds if bound.measure in decision.point.measures)
+    assert decision.recipient is not None
+    return ", ".join(map(str, decision.recipient.fitness(decision.map_, decision.point).bounds))
 
 
 def _left_out(certificate: Mapping[str, Any]) -> str:
@@ -135,8 +132,7 @@ def _decided(certificate: Mapping[str, Any], decision: Decision) -> list[tuple[s
     records = counted(origin["records"] + _dropped(certificate), "record")
     whom = "no recipient named; `sfumato release --for` names and checks one"
     if recipient is not None:
-        asked = _checked_bounds(decision)
-        whom = f"{recipient.name}: {recipient.meaning}; {f'checked: {asked}' if asked else NO_BOUND}"
+        whom = f"{recipient.name}: {recipient.meaning}; checked: {_checked_bounds(decision)}"
     return [
         ("Data", f"{normpath(origin['table'])}, {records}, SHA-256 {origin['sha256'][:12]}"),
         ("Study", f"{decision.map_.study.name}: {candidates} on one map"),

@@ -21,7 +21,7 @@ from sfumato.runtime.arrays import Codes, Numbers
 from sfumato.texts.catalogue import counted, number, t
 
 UNCHANGED, LEFT_OUT = "unchanged", "left out (*)"
-HALF, EVEN = 0.5, 1e-9
+HALF, NEARLY_ALL, EVEN = 0.5, 0.95, 1e-9
 UNITS = {"day": (1, 1), "month": (28, 31), "quarter": (90, 92), "year": (365, 366), "decade": (3652, 3653)}
 """Days of a stretch of dates that has a name, at least and at most."""
 
@@ -119,6 +119,8 @@ def summary(pieces: Iterable[Piece]) -> str:
     if len(ordered) == 1:
         return ordered[0].alone
     most = max(ordered, key=lambda piece: piece.share)
+    if most.noun == ROOT and most.share > NEARLY_ALL:
+        return t("notice.left_out_share", left_out=LEFT_OUT, share=most.share)
     if most.share > HALF:
         usual = f"mostly {most.noun}"
     else:

@@ -59,11 +59,9 @@ def map_brief(map_: Map, page: str | None) -> Iterator[str]:
     yield from _reasons(map_)
     yield from _budget(map_)
     try:
-        point = map_.choose().point
-    except SfumatoError as error:  # no point is feasible, or the map has no two axes
+        yield from summary.brief_lines(map_, map_.choose().point)
+    except SfumatoError as error:  # nothing fits, or the map has no two axes
         yield wrapped(t("brief.nothing", why=str(error).splitlines()[0]), width=summary.SHORT).lstrip()
-        return
-    yield from summary.brief_lines(map_, point)
     if foreign := list(summary.foreign_lines(map_)):
         yield from _section(t("map_line.made_elsewhere"), foreign[:MOST_TOLD])
 

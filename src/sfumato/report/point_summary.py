@@ -16,6 +16,7 @@ from typing import Any
 
 from sfumato.config.sections import changed, source_word
 from sfumato.measures.all_measures import MEASURES
+from sfumato.release.changes import LEFT_OUT
 from sfumato.report.data_summary import data_words
 from sfumato.report.measure_sentences import GUESSES, Subject, changes_sentence, guess_share, guess_without, sentence
 from sfumato.texts.catalogue import counted, listed, number, percent, t, wrapped
@@ -210,9 +211,11 @@ SHORT = 80
 
 
 def brief_lines(map_: Map, point: Point) -> Iterator[str]:
-    """Return the verdict on a point, its three headlines, and the changes of columns, in a few lines."""
-    for text in (t("brief.recommended", point=point, settings=settings(point)), fit_sentence(map_, point)):
-        yield wrapped(text, width=SHORT).lstrip()
+    """Write the verdict on a point, its three headlines, and what was done to the columns, in a few lines."""
+    hidden = [name for name, change in point.changes.items() if change.startswith(LEFT_OUT)]
+    texts = [t("brief.recommended", point=point, settings=settings(point)), fit_sentence(map_, point)]
+    texts += [t("brief.hidden", names=hidden, n=len(hidden))] if hidden else []
+    yield from (wrapped(text, width=SHORT).lstrip() for text in texts)
     facts = [f"{headline.about}: {headline.said}" for headline in headlines(map_, point)]
     if done := done_sentence(map_, point):
         facts.append(t("choice.what_done", done=done))
@@ -223,17 +226,14 @@ def fit_sentence(map_: Map, point: Point) -> str:
     """Describe the recipients for which a point is fit, the first objection of the others, and unknown measures."""
     if why := refusal(point):
         return t("brief.unfit", why=why)
-    against = {name: own.objections(map_, point, point.measures) for name, own in RECIPIENTS.items()}
-    unknown = {name: own.unmeasured(map_, point) for name, own in RECIPIENTS.items() if not against[name]}
-    fit = [name for name, lacking in unknown.items() if not lacking]
-    unfit, open_ = (
-        [name for name, why in against.items() if why],
-        [name for name, lacking in unknown.items() if lacking],
-    )
+    judged = {name: own.fitness(map_, point) for name, own in RECIPIENTS.items()}
+    fit = [name for name, each in judged.items() if each.is_fit]
+    unfit = [name for name, each in judged.items() if each.against]
+    open_ = [name for name, each in judged.items() if each.unmeasured and not each.against]
     sentences = [
         t("brief.fit", fit=fit) if fit else "",
-        t("brief.not_fit", name=unfit[0], why=against[unfit[0]][0]) if unfit else "",
-        t("brief.not_known", names=open_, measures=unknown[open_[0]]) if open_ else "",
+        t("brief.not_fit", name=unfit[0], why=judged[unfit[0]].against[0]) if unfit else "",
+        t("brief.not_known", names=open_, measures=judged[open_[0]].unmeasured) if open_ else "",
     ]
     return " ".join(filter(None, sentences))
 
@@ -527,7 +527,7 @@ def release_command(folder: Path, map_: Map, point: Point, recipient: str | None
     It names the recipient of the choice, unless weaker bounds than the recipient's were given.
     """
     words = ["sfumato", "release", str(folder), "--point", point.id, "--to", f"release-{point.id}.csv"]
-    fits = recipient is not None and not RECIPIENTS[recipient].objections(map_, point, point.measures)
+    fits = recipient is not None and RECIPIENTS[recipient].fitness(map_, point).is_fit
     return shlex.join([*words, "--for", str(recipient)] if fits else words)
 
 

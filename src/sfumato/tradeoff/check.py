@@ -508,7 +508,7 @@ def _individual(
 def _why_no_population(size: int | None, meaning: Missing) -> str:
     if size is None:
         return "the size of the population is not known"
-        return "groups cannot be estimated because a missing value matches everything" if meaning == "any" else ""
+    return "groups cannot be estimated because a missing value matches everything" if meaning == "any" else ""
 
 
 def _attributes(names: Sequence[str], subsets: Subsets) -> tuple[AttributeRisk, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -188,12 +188,14 @@ class Map:
         by: str | None = None,
         recipient: str | None = None,
         axes: Sequence[str] | None = None,
+        allow: Collection[str] = (),
     ) -> Choice:
         """Recommend a point with reasons: `docs/guides/choosing.md`. Raise InfeasibleError if no point is feasible.
 
-        `by` is knee, ideal or best (by the measure `prefer`). The default is best with bounds, else the knee.
+        `by` is knee, ideal or best (by the measure `prefer`). Without arguments the point is the best one for the
+        most careful recipient for which a useful release is fit. `allow=["exact"]` allows exact quasi-identifiers.
         """
-        return choose(self, max, min, prefer, by, recipient, axes)
+        return choose(self, max, min, prefer, by, recipient, axes, allow)
 
     def release(self, point: Point | str) -> Release | NoisyRelease | RecordRelease:
         """Make the release of a point again, in memory, from the unchanged table: `docs/start/python.md`.

@@ -11,9 +11,9 @@ a further point only adds releases, so neither makes an answer worse.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,7 +28,7 @@ from sfumato.tradeoff.question import question as questions
 from sfumato.tradeoff.question import reasons
 from sfumato.tradeoff.question.best_possible import Optimum, impossible, optimum
 from sfumato.tradeoff.question.knee import Curve, CurveStretch, KeptShares, Scale, Step
-from sfumato.tradeoff.question.recipients import ABOUT_HIDING, RECIPIENTS, refusal, shows_exact, warnings
+from sfumato.tradeoff.question.recipients import ABOUT_HIDING, EXACT, RECIPIENTS, refusal, shows_exact, warnings
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
@@ -139,10 +139,22 @@ def choose(
     by: str | None = None,
     recipient: str | None = None,
     axes: Sequence[str] | None = None,
+    allow: Collection[str] = (),
 ) -> Choice:
-    """Recommend one point: the best one if bounds, a recipient or a preference are given, else the knee."""
-    question = _question(map_, questions.given_bounds(largest, least), prefer, by, recipient, axes)
-    return _Answer(map_, question).choice()
+    """Recommend one point: the best one if bounds, a recipient or a preference are given, or a knee.
+
+    Without a question it is the best one for the most careful recipient for which a useful release is fit.
+    """
+    for word in allow:
+        check_choice("allow", word, (EXACT,))
+    bounds, allowed = questions.given_bounds(largest, least), frozenset(allow)
+    if bounds or prefer or by or recipient:
+        return _Answer(map_, _question(map_, bounds, prefer, by, recipient, axes, allowed)).choice()
+    answers = [_Answer(map_, _question(map_, [], None, None, name, axes, allowed)) for name in RECIPIENTS]
+    for answer in answers:
+        if answer.inside and not answer.is_useless:
+            return answer.choice()
+    raise answers[-1].nothing_fits(t("reason.fit_for_nobody", names=RECIPIENTS))
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,15 +166,18 @@ class _Question(Quiet):
     by: str
     prefer: str | None
     recipient: str | None
-    exact_allowed: bool
-    """Whether releases with exact quasi-identifiers are allowed."""
-
+    allow: frozenset[str]
     notes: tuple[str, ...]
 
     @property
     def needed(self) -> tuple[str, ...]:
         """The measures that a point must have to be compared."""
         return self.axes if self.prefer is None else (self.prefer,)
+
+    @property
+    def given(self) -> tuple[questions.Bound, ...]:
+        """The bounds that are not a recipient's."""
+        return tuple(bound for bound in self.bounds if bound.is_given)
 
     @property
     def other_bounds(self) -> tuple[questions.Bound, ...]:
@@ -177,6 +192,7 @@ def _question(
     by: str | None,
     recipient: str | None,
     axes: Sequence[str] | None,
+    allow: frozenset[str],
 ) -> _Question:
     known = [name for name in MEASURES if any(point.has([name]) for point in map_.points)]
     first, second = _axes(axes or map_.study.axes[:2])
@@ -185,27 +201,22 @@ def _question(
     if prefer is not None and method != "best":
         raise BadInputError(f"a preferred measure ({prefer}) needs by='best'; {method} uses both axes")
     wanted = (prefer or second) if method == "best" else None
-    bounds, notes, exact_allowed = list(given), [reasons.unusual(b) for b in given if not b.is_natural], True
+    bounds, notes = list(given), [reasons.unusual(bound) for bound in given if not bound.is_natural]
     if recipient is not None:
         check_choice("recipient", recipient, RECIPIENTS)
-        preset, asked_already = RECIPIENTS[recipient], {(bound.measure, bound.side): bound for bound in given}
-        study = map_.study
-        asked_of = [each for each in preset.bounds_of(study.unit) if MEASURES[each.measure].is_said_of(study.section)]
+        asked_already = {(bound.measure, bound.side) for bound in given}
+        asked_of = RECIPIENTS[recipient].bounds_on(map_)
         kept = [bound for bound in asked_of if (bound.measure, bound.side) not in asked_already]
-        bounds += [bound for bound in kept if bound.measure in known]
-        exact_allowed = preset.admits_exact(given) or all(bound.measure != "k" for bound in asked_of)
-        notes += [reasons.replaced(b, recipient, exact_allowed) for b in asked_of if b not in kept]
-        notes += [
-            t("reason.also_asks", recipient=recipient, bound=bound) for bound in kept if bound.measure not in known
-        ]
+        bounds += kept
+        notes += [t("reason.your_own", bound=bound, recipient=recipient) for bound in asked_of if bound not in kept]
     asked = [*dict.fromkeys([*(bound.measure for bound in bounds), *((first, second) if not wanted else (wanted,))])]
     noisy = [point for point in map_.points if not point.candidate.anonymizer.people and point.status == "measured"]
     left = {"points": len(noisy), "read_noisy": READ_NOISY}
     notes += [t("reason.left_out", measure=name, **left) for name in asked if noisy and name not in READ_NOISY]
     if map_.points and known:
-        for name in [bound.measure for bound in bounds] + ([first, second] if wanted is None else [wanted]):
-            _check_known(name, known, asked=name in (*(axes or ()), prefer, *(bound.measure for bound in bounds)))
-    return _Question((first, second), tuple(bounds), method, wanted, recipient, exact_allowed, tuple(notes))
+        for name in [bound.measure for bound in given] + ([first, second] if wanted is None else [wanted]):
+            _check_known(name, known, asked=name in (*(axes or ()), prefer, *(bound.measure for bound in given)))
+    return _Question((first, second), tuple(bounds), method, wanted, recipient, allow, tuple(notes))
 
 
 def _axes(names: Sequence[str]) -> tuple[str, str]:
@@ -236,18 +247,14 @@ class _Answer(Quiet):
 
     def choice(self) -> Choice:
         """Return the chosen point with reasons."""
-        asked = self.question
-        inside = self._inside()
+        asked, inside, curve, scale = self.question, self.inside, self._curve, self._scale
         if not inside:
-            raise self._nothing_fits()
-        curve = self._curve()
-        scale = Scale.of(self.map_.points, curve)
+            raise self.nothing_fits()
         ways = self._ways(curve, scale, inside)
         point, why = self._best(inside) if asked.by == "best" else self._on(curve, scale, inside, ways)
         why += [] if asked.by == "best" else reasons.other_ways(ways, asked.by, point, asked.axes)
         if asked.recipient:
-            left_out = [] if asked.exact_allowed else [reasons.left_out(asked.recipient)]
-            why = [reasons.recipient(asked.recipient, asked.bounds), *why, *left_out]
+            why = [reasons.recipient(asked.recipient, asked.bounds), *why]
         why += self._place(curve, point)
         return Choice(
             point=point,
@@ -268,20 +275,33 @@ class _Answer(Quiet):
 
     # -- eligible points
 
-    def _releases(self, exact_allowed: bool) -> list[Point]:
-        """List the comparable releases that the recipient may receive."""
-        return [
-            point
-            for point in self.map_.points
-            if point.has(self.question.needed) and not refusal(point) and (exact_allowed or not shows_exact(point))
-        ]
+    @cached_property
+    def _releases(self) -> list[Point]:
+        """The comparable releases."""
+        return [point for point in self.map_.points if point.has(self.question.needed) and not refusal(point)]
 
-    def _within(self, point: Point) -> bool:
-        return all(bound.admits(point) for bound in self.question.bounds)
+    @cached_property
+    def inside(self) -> list[Point]:
+        """The releases within the bounds; of those fit for a recipient none that another one beats at once."""
+        asked = self.question
+        inside = [point for point in self._releases if all(bound.admits(point) for bound in asked.given)]
+        if asked.recipient is None:
+            return inside
+        judge = RECIPIENTS[asked.recipient].fitness
+        fit = [point for point in inside if judge(self.map_, point, given=asked.given, allow=asked.allow).is_fit]
+        return [point for point in fit if not any(beats_at_once(other, point) for other in fit)]
 
-    def _inside(self) -> list[Point]:
-        return [point for point in self._releases(self.question.exact_allowed) if self._within(point)]
+    @property
+    def is_useless(self) -> bool:
+        """Whether no release within the bounds is better than publishing nothing."""
+        kept = {point.id: self._kept(self._scale, point) for point in self.inside if not point.is_baseline}
+        return all(share is not None and share.is_useless for share in kept.values())
 
+    @cached_property
+    def _scale(self) -> Scale | None:
+        return Scale.of(self.map_.points, self._curve)
+
+    @cached_property
     def _curve(self) -> Curve:
         """Return the frontier of the points within the bounds on other measures; bounds on the axes do not change it.
 
@@ -289,7 +309,7 @@ class _Answer(Quiet):
         release. Other unpublishable points are excluded.
         """
         asked = self.question
-        kept = [p for p in self._releases(asked.exact_allowed) if all(b.admits(p) for b in asked.other_bounds)]
+        kept = [p for p in self._releases if all(b.admits(p) for b in asked.other_bounds)]
         originals = [p for p in self.map_.points if not p.candidate.anonymizer.is_release and p.status == "measured"]
         alone = Curve.through(kept, asked.axes)
         ended = Curve.through(
@@ -386,29 +406,25 @@ class _Answer(Quiet):
 
     # -- no feasible point
 
-    def _nothing_fits(self) -> NothingFitsError:
-        asked = self.question
-        releases = self._releases(asked.exact_allowed)
-        if not asked.bounds or not self._releases(exact_allowed=True):
-            return NothingFitsError(reasons.no_release(self.map_.points, asked.needed, asked.exact_allowed))
+    def nothing_fits(self, first: str = "") -> NothingFitsError:
+        """Return the error with its reasons, behind a first sentence if one is given."""
+        asked, releases = self.question, self._releases
+        if self.inside:
+            ids = [point.id for point in self.inside]
+            return NothingFitsError(f"{first}\n{t('reason.useless', ids=ids, n=len(ids))}")
+        if not asked.bounds or not releases:
+            return NothingFitsError(reasons.no_release(self.map_.points, asked.needed))
+        if unknown := [bound for bound in asked.bounds if not any(point.has([bound.measure]) for point in releases)]:
+            return NothingFitsError(t("reason.also_asks", recipient=asked.recipient, bound=unknown[0]))
         relax = []
         for bound in asked.bounds:
             others = [other for other in asked.bounds if other is not bound]
-            relax.append(questions.relaxation(self._fits_at(bound, releases), bound, others))
+            fits_at = [(point.measures[bound.measure], point) for point in releases if point.has([bound.measure])]
+            relax.append(questions.relaxation(fits_at, bound, others))
         nearest = questions.nearest_point(releases, asked.bounds)
         never = [sentence for bound in asked.bounds if (sentence := impossible(self.map_, bound))]
-        reason = reasons.nothing_fits(asked.bounds, relax, nearest, asked.recipient, asked.exact_allowed, never)
-        return NothingFitsError(reason, relax, nearest, never)
-
-    def _fits_at(self, bound: questions.Bound, releases: list[Point]) -> list[tuple[float, Point]]:
-        """List the values at which a bound admits each release; exact ones only at a k below the recipient's."""
-        asked, name = self.question, bound.measure
-        fits = [(point.measures[name], point) for point in releases if point.has([name])]
-        if asked.recipient and not asked.exact_allowed and (name, bound.side) == ("k", "min"):
-            most = RECIPIENTS[asked.recipient].least_k - 1
-            exact = [p for p in self._releases(exact_allowed=True) if p not in releases and p.has([name])]
-            fits += [(min(point.measures[name], most), point) for point in exact]
-        return fits
+        reason = reasons.nothing_fits(asked.bounds, relax, nearest, asked.recipient, never)
+        return NothingFitsError(f"{first}\n{reason}".strip(), relax, nearest, never)
 
 
 def _compared(asked: Choice | _Question) -> tuple[str, ...]:
@@ -419,6 +435,18 @@ def _compared(asked: Choice | _Question) -> tuple[str, ...]:
 def _costs(point: Point, names: Sequence[str]) -> tuple[float, ...]:
     """Return the costs of a point; unknown measures are last."""
     return tuple(cost(name, point.measures[name]) if point.has([name]) else inf for name in names)
+
+
+AT_ONCE = (("prosecutor", "itemset_risk"), ("p_loss", "attack_accuracy"), ("query_error", "are", "joint_query_error"))
+"""Identity risk, attribute risk and error of counts: the first measure of each that both releases have."""
+
+
+def beats_at_once(one: Point, other: Point) -> bool:
+    """Return whether a release is better in identity risk, attribute risk and error of counts, as far as measured."""
+    names = [next((name for name in several if one.has([name]) and other.has([name])), None) for several in AT_ONCE]
+    known = [name for name in names if name is not None]
+    better = zip(_costs(one, known), _costs(other, known), strict=True)
+    return len(known) > 1 and all(mine < theirs for mine, theirs in better)
 
 
 def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:

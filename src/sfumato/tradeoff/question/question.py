@@ -53,6 +53,11 @@ class Bound:
         return f"{self.measure} at {'most' if self.side == 'max' else 'least'} {number(self.value)}"
 
     @property
+    def is_given(self) -> bool:
+        """Whether a person gave it, in contrast to the bound of a recipient."""
+        return self.reason == "given"
+
+    @property
     def option(self) -> str:
         """The command-line option, never stricter than the value."""
         return f"--{self.side} {self.measure}={_outward(self)}"

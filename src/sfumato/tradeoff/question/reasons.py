@@ -155,25 +155,10 @@ def no_place(point: Point, axes: tuple[str, str]) -> str:
 
 
 def recipient(name: str, bounds: Sequence[Bound]) -> str:
-    """Describe the bounds of a recipient."""
-    preset = RECIPIENTS[name]
-    presets = (*preset.bounds, *preset.bounds_of("persons"))
-    reasons = [f"{bound} ({bound.reason})" for bound in bounds if bound in presets]
-    asked = t("reason.asks", reasons=reasons) if reasons else t("reason.asks_nothing")
-    return t("reason.recipient_which", name=name, preset=preset, asked=asked)
-
-
-def left_out(recipient: str) -> str:
-    """Explain that this recipient gets no exact quasi-identifiers."""
-    return t("reason.releases_exact", recipient=recipient)
-
-
-def replaced(bound: Bound, recipient: str, exact_allowed: bool) -> str:
-    """Explain that a given bound replaces that of a preset."""
-    text = t("reason.your_own", bound=bound, recipient=recipient)
-    if bound.measure == "k" and RECIPIENTS[recipient].hides_identity and exact_allowed:
-        text += t("reason.weaker_so")
-    return text
+    """State the bounds of a recipient."""
+    asked = [f"{bound} ({bound.reason})" for bound in bounds if not bound.is_given]
+    text = t("reason.asks", reasons=asked) if asked else t("reason.asks_nothing")
+    return t("reason.recipient_which", name=name, preset=RECIPIENTS[name], asked=text)
 
 
 def unusual(bound: Bound) -> str:
@@ -221,7 +206,7 @@ def stretch(steps: CurveStretch, axes: tuple[str, str]) -> str:
 # -- nothing fits
 
 
-def no_release(points: Sequence[Point], needed: Sequence[str], exact_allowed: bool) -> str:
+def no_release(points: Sequence[Point], needed: Sequence[str]) -> str:
     """Explain that no release is eligible."""
     measured = [point for point in points if point.status == "measured"]
     if not measured:
@@ -230,9 +215,7 @@ def no_release(points: Sequence[Point], needed: Sequence[str], exact_allowed: bo
         return t("reason.original_only")
     if all(refusal(point) for point in measured if point.has(needed)) and any(p.has(needed) for p in measured):
         return t("reason.every_point", needed=needed)
-    if exact_allowed:
-        return t("reason.no_release_map", needed=needed)
-    return t("reason.every_release")
+    return t("reason.no_release_map", needed=needed)
 
 
 def nothing_fits(
@@ -240,15 +223,12 @@ def nothing_fits(
     relax: Sequence[Relaxation],
     nearest: Point | None,
     recipient: str | None,
-    exact_allowed: bool,
     never: Sequence[str] = (),
 ) -> str:
     """List impossible bounds, the relaxation of each single bound, and the nearest point."""
     asked = f"{listed(bounds)}{t('reason.for', recipient=recipient) if recipient else ''}"
     lines = [t("reason.no_point", asked=asked, beyond=t("reason.no_release") if never else "")]
     lines += [f"  {sentence}" for sentence in never]
-    if not exact_allowed:
-        lines.append(f"  {left_out(recipient or '')}")
     alone = len(bounds) == 1
     for each in relax:
         if each.relaxed is None:

@@ -10,11 +10,11 @@ on purpose. They are allowed, with a warning, unless the question is how well qu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log
 from typing import TYPE_CHECKING, Any
 
-from sfumato.data.reading import Unit
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.measures.group_risk import standing
@@ -158,74 +158,107 @@ def warnings(point: Point) -> list[str]:
     return []
 
 
-GROUP_SIZES = ("k", "smallest_group")
-"""The measures of group sizes in a recipient's bounds."""
+EXACT = "exact"
+"""What `--allow` may allow: releases with exact quasi-identifiers, such as buckets."""
+
+
+@dataclass(frozen=True)
+class Fitness:
+    """Whether a release is fit for a recipient: every bound was measured, and none is violated."""
+
+    bounds: tuple[Bound, ...]
+    """The bounds that apply to the release."""
+
+    against: tuple[str, ...]
+    """The violated bounds, in words."""
+
+    unmeasured: tuple[str, ...]
+    """The measures of the other bounds that are unknown."""
+
+    @property
+    def is_fit(self) -> bool:
+        """Whether the release is known to be fit."""
+        return not self.against and not self.unmeasured
+
+    @property
+    def objections(self) -> tuple[str, ...]:
+        """Why the release is not fit, or not known to be; empty if it is fit."""
+        unknown = (t("fit.unmeasured", measures=self.unmeasured, n=len(self.unmeasured)),) if self.unmeasured else ()
+        return (*self.against, *unknown)
 
 
 @dataclass(frozen=True)
 class Recipient:
-    """A recipient: its trust, as bounds."""
+    """A recipient: its trust, as bounds on identity and attribute risk."""
 
     name: str
     meaning: str
     bounds: tuple[Bound, ...]
-    hides_identity: bool
-    """Whether releases with exact quasi-identifiers are excluded, unless a weaker bound on k is given."""
+    epsilon: Bound
+    """The bound on a differentially private release, in place of the others, which count records of groups."""
 
-    @property
-    def least_k(self) -> float:
-        """The least k; 1 without such a bound."""
-        return next((bound.value for bound in self.bounds if (bound.measure, bound.side) == ("k", "min")), 1)
+    def bounds_on(self, map_: Map) -> tuple[Bound, ...]:
+        """Return the bounds that apply to a map; of persons the same number, none above their share of a group."""
+        study, sensitive = map_.study, map_.about.get("sensitive", True)
+        applying = [bound for bound in self.bounds if MEASURES[bound.measure].is_said_of(study.section)]
+        kept = [bound for bound in applying if sensitive or not bound.measure.startswith("l_")]
+        if study.unit == "persons" and kept[0].measure == "k":
+            size, *others = kept
+            least, part = t("fit.persons_behind", size=size), t("fit.no_person", size=size)
+            return (replace(size, reason=least), Bound("prosecutor", "max", 1 / size.value, part), *others)
+        return tuple(kept)
 
-    def bounds_of(self, unit: Unit) -> tuple[Bound, ...]:
-        """Return the bounds on groups of records or of persons; the same number of persons, none above their share."""
-        if unit != "persons":
-            return self.bounds
-        size = next(bound for bound in self.bounds if bound.measure in GROUP_SIZES)
-        least = t("fit.persons_behind", size=size)
-        part = t("fit.no_person", size=size)
-        others = (bound for bound in self.bounds if bound is not size)
-        return (Bound("k", "min", size.value, least), Bound("prosecutor", "max", 1 / size.value, part), *others)
+    def fitness(
+        self,
+        map_: Map,
+        point: Point,
+        measures: Mapping[str, float] | None = None,
+        given: Sequence[Bound] = (),
+        allow: Collection[str] = (),
+    ) -> Fitness:
+        """Judge a release by the bounds, except those that `given` ones replace.
 
-    def admits_exact(self, given: Sequence[Bound]) -> bool:
-        """Return whether exact quasi-identifiers are allowed: by the preset, or by a weaker given k."""
-        least = [bound.value for bound in given if (bound.measure, bound.side) == ("k", "min")]
-        return not self.hides_identity or any(value < self.least_k for value in least)
-
-    def objections(self, map_: Map, point: Point, measures: Mapping[str, float]) -> list[str]:
-        """List the violated bounds of a release, and exact quasi-identifiers if they are excluded.
-
-        A bound on an unmeasured measure is skipped.
+        With `allow=["exact"]` the k of exact quasi-identifiers is not bounded, but the size of their groups.
         """
-        exact = t("fit.shows_exact")
-        against = [exact] * (self.hides_identity and shows_exact(point))
-        return against + [
-            t("fit.asked", bound=bound, measures=measures[bound.measure])
-            for bound in self.bounds_of(map_.study.unit)
-            if bound.measure in measures and bound.outside(measures[bound.measure])
-        ]
+        known = point.measures if measures is None else measures
+        bounds = self.bounds_on(map_)
+        if point.is_noisy:
+            bounds = (self.epsilon,)
+        elif EXACT in allow and shows_exact(point):
+            sizes = [replace(bound, measure="smallest_group") for bound in bounds if bound.measure == "k"]
+            bounds = (*sizes, *(bound for bound in bounds if bound.measure not in ("k", "prosecutor")))
+        replaced = {(bound.measure, bound.side) for bound in given}
+        bounds = tuple(bound for bound in bounds if (bound.measure, bound.side) not in replaced)
+        against = (
+            t("fit.asked", bound=bound, column=_worst_column(point, bound), measures=known[bound.measure])
+            for bound in bounds
+            if bound.measure in known and bound.outside(known[bound.measure])
+        )
+        return Fitness(bounds, tuple(against), tuple(b.measure for b in bounds if b.measure not in known))
 
-    def unmeasured(self, map_: Map, point: Point) -> list[str]:
-        """List the unknown measures of the bounds; the release is then not known to be fit."""
-        names = [bound.measure for bound in self.bounds_of(map_.study.unit) if bound.measure not in point.measures]
-        sensitive = bool(map_.about.get("sensitive"))
-        apply = [name for name in names if MEASURES[name].is_said_of(map_.study.section)]
-        return [name for name in apply if sensitive or not name.startswith("l_")]
+
+def _worst_column(point: Point, bound: Bound) -> str:
+    """Name the sensitive column that violates a bound most, if there are several."""
+    values = {name: each[bound.measure] for name, each in point.by_sensitive.items() if bound.measure in each}
+    if len(values) < 2:
+        return ""
+    worst = max(values, key=lambda name: bound.outside(values[name]))
+    return t("fit.column", name=worst)
 
 
-_ASKED: Mapping[str, tuple[bool, Mapping[str, tuple[Side, float]]]] = {
-    "public": (True, {"k": ("min", 11), "l_frequency": ("min", 2), "itemset_risk": ("max", 1 / 11)}),
-    "partner": (False, {"k": ("min", 5), "itemset_risk": ("max", 1 / 5), "l_distinct": ("min", 2)}),
-    "internal": (False, {"smallest_group": ("min", 3), "itemset_risk": ("max", 1 / 3), "l_distinct": ("min", 2)}),
+_ASKED: Mapping[str, Mapping[str, tuple[Side, float]]] = {
+    "public": {"k": ("min", 11), "l_frequency": ("min", 2), "itemset_risk": ("max", 1 / 11)},
+    "partner": {"k": ("min", 5), "itemset_risk": ("max", 1 / 5), "l_distinct": ("min", 2)},
+    "internal": {"k": ("min", 3), "itemset_risk": ("max", 1 / 3), "l_distinct": ("min", 2)},
 }
-"""By recipient, whether exact quasi-identifiers are excluded, and the bounds; the catalogue has their reasons."""
+"""The bounds by recipient, the most careful first; the catalogue has their reasons."""
 
 RECIPIENTS: dict[str, Recipient] = {
     name: Recipient(
         name,
         t(f"recipient.{name}"),
         tuple(Bound(measure, *bound, t(f"recipient.{name}_{measure}")) for measure, bound in bounds.items()),
-        hides,
+        Bound("epsilon", "max", log(3), t("recipient.epsilon")),
     )
-    for name, (hides, bounds) in _ASKED.items()
+    for name, bounds in _ASKED.items()
 }

@@ -203,7 +203,7 @@ def _is_about_hiding(map_: Map, name: str) -> bool:
 def _knee(map_: Map) -> str | None:
     """Return the knee of the frontier, if it has one."""
     try:
-        return map_.choose().landmarks["knee"]
+        return map_.choose(by="knee").landmarks["knee"]
     except SfumatoError:
         return None
 

@@ -126,7 +126,7 @@ def offer(read: Explored, point: Point) -> dict[str, Any]:
             {
                 "name": each.name,
                 "meaning": each.meaning,
-                "against": all_in_forms(each.objections(read.map_, point, point.measures)),
+                "against": all_in_forms(list(each.fitness(read.map_, point).objections)),
             }
             for each in RECIPIENTS.values()
         ],
