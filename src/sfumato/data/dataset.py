@@ -208,12 +208,14 @@ class RemainingTable(Table):
     """The same of the others."""
 
     @staticmethod
-    def of(table: Table, kept: Counts, persons: PersonPairs | None = None, **more: PersonPairs) -> RemainingTable:
+    def of(
+        table: Table, kept: Counts, persons: PersonPairs | None = None, held_out: PersonPairs | None = None
+    ) -> RemainingTable:
         """Keep so many records of every cell of a table; where persons are counted, all of those who are named."""
         if table.cells.persons is not None and persons is None:
             raise refusal("single_records_of_persons", table=table)
         declared = {field.name: getattr(table, field.name) for field in fields(Table)}
-        return RemainingTable(**declared, whole=table, kept=kept, persons=persons, **more)
+        return RemainingTable(**declared, whole=table, kept=kept, persons=persons, held_out=held_out)
 
     @staticmethod
     def drawn(table: Table, share: float, generator: np.random.Generator) -> RemainingTable:
