@@ -58,9 +58,11 @@ def groups_of(
 
 
 def risks(groups: Sequence[PlainGroup]) -> dict[str, Fraction]:
-    """Return k, prosecutor and marketer by persons."""
+    """Return the risks by persons that read no sensitive value."""
+    sizes = [group.persons for group in groups]
     return {
-        "k": Fraction(min(group.persons for group in groups)),
+        "k": Fraction(min(sizes)),
+        "weighted_k": Fraction(sum(size * size for size in sizes), sum(sizes)),
         "prosecutor": max(group.share for group in groups),
         "marketer": Fraction(len(groups), sum(group.persons for group in groups)),
     }

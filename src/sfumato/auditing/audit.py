@@ -39,6 +39,7 @@ from sfumato.auditing.persons import (
     evidence_of_original,
     evidence_of_rows,
     judged_by_persons,
+    measured_groups,
     measured_values,
 )
 from sfumato.auditing.profile import Baseline, Profile, baseline, size_measures, suppression_measures, worst_of
@@ -540,7 +541,7 @@ def _by_persons(answer: Audit, asked: AuditQuestion, given: Mapping[str, Hierarc
         return questions.canonical(name, column, given.get(name))
 
     if named is not None:
-        found = evidence_of_rows(asked.file, named, person, asked.quasi, asked.sensitive)
+        found = evidence_of_rows(asked.file, named, person, asked.quasi, asked.sensitive, original)
     else:
         published = asked.covering(asked.count(others)[0])
         for name in asked.sensitive:
@@ -550,14 +551,14 @@ def _by_persons(answer: Audit, asked: AuditQuestion, given: Mapping[str, Hierarc
         notations = {name: Notation(domains[name], _values(original, name)) for name in asked.quasi}
         columns = asked.quasi, others, asked.sensitive
         found = evidence_of_original(published, original, person, *columns, notations)
-    whose = original.number([person])[1]
+    whose = original.columns[person].codes
     table = {name: (original.columns[name], whose, original.counts) for name in asked.sensitive}
     persons, failed = judged_by_persons(person, found, wanted, asked.sensitive, called, table, given)
     kept = {name: value for name, value in answer.measures.items() if name in OF_RECORDS}
     by_sensitive = measured_values(found, asked.sensitive, called, table, given)
     return replace(
         answer,
-        measures={**persons.measures(), **worst_of(by_sensitive), **kept},
+        measures={**persons.measures(), **measured_groups(found), **worst_of(by_sensitive), **kept},
         by_sensitive=by_sensitive,
         worst=tuple(group for group in answer.worst if group.why == "smallest"),
         require=None if wanted is None else str(wanted.by_persons),

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sfumato.auditing.coverage import Located, joint_numbers
 from sfumato.auditing.decision import TOLERANCE, Failure, judge, sensitive_column
 from sfumato.auditing.notation import Notation
-from sfumato.auditing.profile import Profile, baseline
+from sfumato.auditing.profile import RECURSIVE_C, Profile, baseline
 from sfumato.auditing.published_file import Counted, Source, TextColumn
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.errors import BadInputError
@@ -58,7 +58,15 @@ class GroupEvidence(Quiet):
     person: Counts
     values: Mapping[str, TextColumn]
     count: Counts
-    """Records of the counted groups: group, person, sensitive values, number of equal ones."""
+    """Records of the counted groups: group, person, sensitive values, number of equal ones. Suppressed records have the
+    group -1 - the number of their combination of quasi-identifiers."""
+
+    complete: bool
+    """Whether these are all records of the original, if every group is counted."""
+
+    def held(self, name: str, called: Calling) -> dict[int, dict[int, Counter[str]]]:
+        """Return for every counted group which values of a column each person has; for suppressed records likewise."""
+        return _held(self.group, self.person, called(name, self.values[name]), self.count)
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,7 +103,7 @@ class PersonAudit(Quiet):
 
 
 def evidence_of_rows(
-    file: Source, named: Source, person: str, quasi: Sequence[str], sensitive: Sequence[str]
+    file: Source, named: Source, person: str, quasi: Sequence[str], sensitive: Sequence[str], original: Counted
 ) -> GroupEvidence:
     """Count persons in the rows that were written, each with its person; raise where they are not those of the file."""
     columns = list(file.engine.columns)
@@ -107,11 +115,12 @@ def evidence_of_rows(
     first, group = rows.number(quasi)
     sizes = np.bincount(group, rows.counts).astype(np.int64)
     shown = tuple(rows.show(int(place), quasi) for place in first)
-    whose = rows.number([person])[1]
+    place = {text: number for number, text in enumerate(original.columns[person].texts)}
+    whose = np.array([place[text] for text in rows.columns[person].texts])[rows.columns[person].codes]
     persons, largest = _persons(group, whose, rows.counts, len(sizes))
     values = {name: rows.columns[name] for name in sensitive}
-    every = np.ones(len(sizes), np.bool_)
-    return GroupEvidence(shown, sizes, persons, largest, every, group, whose, values, rows.counts)
+    every, complete = np.ones(len(sizes), np.bool_), bool(rows.counts.sum() == original.counts.sum())
+    return GroupEvidence(shown, sizes, persons, largest, every, group, whose, values, rows.counts, complete)
 
 
 def evidence_of_original(
@@ -138,12 +147,14 @@ def evidence_of_original(
     open_boxes[places.box[covering[places.point] > 1]] = True
     group = box[points.number]
     counted = ~open_boxes & _same_rows(published, boxes.number, original, group, others, groups)
-    whose = original.number([person])[1]
+    whose = original.columns[person].codes.astype(np.int64)
     fitting = _fitting(places.point, places.box, points.number, whose, original.counts)
     least, most = _bounds(*fitting, sizes)
     inside = (group >= 0) & counted[group]
     persons, largest = _persons(group[inside], whose[inside], original.counts[inside], groups)
     shown = tuple(boxes.show(place) for place in range(groups))
+    group = np.where(group < 0, -1 - points.number, group)
+    inside |= group < 0
     values = {name: original.columns[name].where(inside) for name in sensitive}
     return GroupEvidence(
         shown,
@@ -155,6 +166,7 @@ def evidence_of_original(
         whose[inside],
         values,
         original.counts[inside],
+        complete=True,
     )
 
 
@@ -225,7 +237,7 @@ def _values_admitted(
     hierarchy: Hierarchy | None,
 ) -> tuple[dict[int, bool], str]:
     """Say of every counted group whether it satisfies a part about sensitive values; what the file achieves."""
-    held = _held(found.group, found.person, called(name, found.values[name]), found.count)
+    held = {g: own for g, own in found.held(name, called).items() if g >= 0}
     if not held:
         return {}, ""
     if isinstance(part, AlphaK) or (isinstance(part, LDiversity) and part.variant == "frequency"):
@@ -278,15 +290,64 @@ def measured_values(
     """Return the risks by persons of every sensitive column; none where not all groups were counted."""
     measured: dict[str, dict[str, float]] = {}
     for name in sensitive if found.counted.all() else ():
-        held = _held(found.group, found.person, called(name, found.values[name]), found.count)
+        everything = found.held(name, called)
+        held = {g: own for g, own in everything.items() if g >= 0}
         profile = _profile(held, name, called, table[name], hierarchies.get(name))
         own = {measure: value for measure, value in profile.measures().items() if measure not in OF_VALUES}
         commonest = [max(Counter(s for each in persons.values() for s in each).values()) for persons in held.values()]
         own["l_frequency"] = float((profile.sizes / np.array(commonest)).min())
         own["l_distinct"] = min(_matched(persons) for persons in held.values())
+        own["l_recursive"] = min(map(_recursive_rank, held.values()))
+        if found.complete:
+            own["a_acc"] = _guessing_gain(held, everything)
         own["certain"] = _certain(held)
+        texts, persons, counts = table[name]
+        whole = _held(np.zeros(len(counts), np.int64), persons, called(name, texts), counts)[0]
+        own["one_value_left"] = _one_value_left(held, whole)
         measured[name] = own
     return measured
+
+
+def measured_groups(found: GroupEvidence) -> dict[str, float]:
+    """Return the risks by persons that read no sensitive value; none where not all groups were counted."""
+    if not found.counted.all():
+        return {}
+    places: dict[int, Counter[int]] = {}
+    for g, u, n in zip(found.group.tolist(), found.person.tolist(), found.count.tolist(), strict=True):
+        if g >= 0:
+            places.setdefault(u, Counter())[g] += n
+    alike = Counter(frozenset(own.items()) for own in places.values())
+    alone = sum(number == 1 for number in alike.values())
+    persons = found.least.tolist()
+    return {"weighted_k": sum(k * k for k in persons) / sum(persons), "singled_out": alone / len(places)}
+
+
+def _recursive_rank(persons: Mapping[int, Counter[str]]) -> int:
+    """Return the largest l with r_1 < c (r_l + ... + r_m), where the records of a person weigh one together."""
+    falling = sorted(_weights(persons).values(), reverse=True)
+    least = TOLERANCE * len(persons)
+    ranks = (rank for rank in range(len(falling), 0, -1) if falling[0] < RECURSIVE_C * sum(falling[rank - 1 :]) - least)
+    return next(ranks, 0)
+
+
+def _guessing_gain(
+    held: Mapping[int, Mapping[int, Counter[str]]], everything: Mapping[int, Mapping[int, Counter[str]]]
+) -> float:
+    """Compare a guess in every group with one guess everywhere, suppressed records at their own combinations too."""
+    had = {g: Counter(s for own in persons.values() for s in own) for g, persons in everything.items()}
+    right = sum(max(had[g].values()) for g in held) / sum(map(len, held.values()))
+    one = max(sum(map(Counter, had.values()), Counter[str]()).values())
+    return right - one / sum(map(len, everything.values()))
+
+
+def _one_value_left(held: Mapping[int, Mapping[int, Counter[str]]], whole: Mapping[int, Counter[str]]) -> float:
+    """Return the share of persons with one value in all records, and only one value in all of their groups."""
+    left: dict[int, set[str]] = {}
+    for persons in held.values():
+        present = {text for own in persons.values() for text in own}
+        for person in persons:
+            left[person] = left.get(person, present) & present
+    return sum(len(left[person]) == len(whole[person]) == 1 for person in left) / len(left)
 
 
 def _certain(held: Mapping[int, Mapping[int, Counter[str]]]) -> float:
