@@ -551,7 +551,7 @@ def _by_persons(answer: Audit, asked: AuditQuestion, given: Mapping[str, Hierarc
         notations = {name: Notation(domains[name], _values(original, name)) for name in asked.quasi}
         columns = asked.quasi, others, asked.sensitive
         found = evidence_of_original(published, original, person, *columns, notations)
-    whose = original.columns[person].codes
+    whose = original.columns[person].codes.astype(np.int64)
     table = {name: (original.columns[name], whose, original.counts) for name in asked.sensitive}
     persons, failed = judged_by_persons(person, found, wanted, asked.sensitive, called, table, given)
     kept = {name: value for name, value in answer.measures.items() if name in OF_RECORDS}
