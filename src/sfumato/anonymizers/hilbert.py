@@ -15,6 +15,9 @@ between the ends of some thousand blocks of records. The lower loss wins.
 Records with equal quasi-identifiers are divided for k-anonymity alone, and at random: other cuts fall between points,
 and the sensitive values decide where on the curve but not in which order.
 
+Where persons are counted, all cuts fall between points, since nobody knows whose records a part of a point is. Groups
+up to twice as long as those of the first pass are tried: one of 2k persons need not divide into two of k.
+
 The Hilbert curve in any number of dimensions: points that are near on it are near in all quasi-identifiers.
 
 The curve visits every point of a cube of 2^bits places per attribute, each step to a neighbour. Leaf codes of smaller
@@ -38,14 +41,21 @@ from sfumato.anonymizers.anonymizer import (
     published,
 )
 from sfumato.anonymizers.local_recoding.local_recoding import deal
-from sfumato.anonymizers.mondrian._cuts import CutProblem, only_sizes, problem_of
+from sfumato.anonymizers.mondrian._cuts import (
+    CutProblem,
+    PersonCounter,
+    cells_admitted,
+    count_persons_of_cell,
+    only_sizes,
+    problem_of,
+)
 from sfumato.anonymizers.mondrian._scores import mean_loss
 from sfumato.config.options import Option, seed_option
 from sfumato.data.cells import Assignment, Cells
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.release import Form, Release
-from sfumato.requirements._predicates import group_admitted
+from sfumato.requirements._predicates import TOLERANCE, group_admitted
 from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement
 from sfumato.runtime._kernel_helpers import drawing_state
 from sfumato.runtime.arrays import Codes, Counts
@@ -132,9 +142,15 @@ def to_curve(axes: Counts, bits: int) -> None:
         axes[a] ^= flips
 
 
+Found = tuple[int, int, int]
+"""The records of an interval, and where persons are counted its persons and the most records of one of them."""
+
 State = NDArray[np.uint64]
 MOST_POINTS = 256
 """Where the first pass needs longer stretches than this, they stay as they are: trying others grows with the square."""
+
+MOST_STEPS = 500_000_000
+"""Where persons are counted, longer ones are tried as well if that takes no more steps than this."""
 
 ROUNDING = 1e-12
 """By so much a loss may seem larger than it is."""
@@ -157,15 +173,15 @@ class Hilbert(Anonymizer):
     name: ClassVar[str] = "hilbert"
     title: ClassVar[str] = "cut along a Hilbert curve"
     effort: ClassVar[float] = 6.0
+    counts_persons = True
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Cut the curve, once or as often as it takes to find the largest parameter within the loss."""
         check_nothing_suppressed(self, budget)
-        if not requirement.monotone:
-            raise BadInputError(
-                f"hilbert needs a requirement that survives merging groups, which {requirement} need not; all others "
-                "will do: k-anonymity, l-diversity, t-closeness, beta-likeness, alpha-k, delta-disclosure as it is"
-            )
+        persons = table.cells.persons is not None
+        if not requirement.survives_merging(persons):
+            usable = "k-anonymity or l-diversity variant=distinct" if persons else "delta-disclosure absent=infinite"
+            raise BadInputError(f"hilbert merges groups, and {requirement} need not survive merging; use {usable}")
         check_feasible(requirement, table.cells)
         state = drawing_state(self.seed)
         points = points_on_curve(table.cells)
@@ -212,10 +228,12 @@ class Hilbert(Anonymizer):
         shown = self.ranges_of(table)
         problem = problem_of(table.cells, requirement, rounded=shown == "rounded")
         starts = np.concatenate([[0], np.cumsum(points.counts)])
-        if only_sizes(problem.rules):
+        if table.cells.persons is not None:
+            ends = starts[person_cuts(problem, points)]
+        elif only_sizes(problem.rules):
             ends = best_cuts(problem, points, starts, int(problem.rules.parameters[:, 0].max()))
         else:
-            near = admitted_cuts(problem, points, quick_cuts(problem, points))
+            near = admitted_cuts(problem, points, quick_cuts(problem, points, problem.persons))
             far = far_cuts(problem, points, blocks_of(starts))
             ends = starts[min(near, far, key=lambda cuts: cuts[0])[1]]
         return published(table, dealt_out(points, starts, ends, state), len(ends), form, shown)
@@ -308,30 +326,63 @@ def followed(before: Counts, n: int) -> Counts:
 
 
 @kernel
-def quick_cuts(problem: CutProblem, points: CurvePoints) -> Counts:
+def quick_cuts(problem: CutProblem, points: CurvePoints, counter: PersonCounter) -> Counts:
     """Cut behind every point at which the group is admitted; what is left at the end joins the groups before it."""
     n = len(points.counts)
     ends = np.empty(n + 1, np.int64)
     histogram = np.zeros(len(problem.rules.q), np.int64)
-    groups = size = 0
+    groups = start = 0
+    found = 0, 0, 0
+    counter.stamps[-1] += 1
     for p in range(n):
-        size += add_point(problem, points, p, histogram)
-        if group_admitted(problem.rules, histogram, size):
-            ends[groups] = p + 1
+        found = count_point(problem, points, p, histogram, counter, found)
+        if interval_admitted(problem, points, start, p + 1, histogram, counter, found):
+            ends[groups] = start = p + 1
             groups += 1
             histogram[:] = 0
-            size = 0
-    end = ends[groups - 1] if groups > 0 else 0
-    while size > 0 and groups > 0 and not group_admitted(problem.rules, histogram, size):
+            counter.stamps[-1] += 1
+            found = 0, 0, 0
+    while found[0] > 0 and groups > 0 and not interval_admitted(problem, points, start, n, histogram, counter, found):
         groups -= 1
-        start = ends[groups - 1] if groups > 0 else 0
+        end, start = start, ends[groups - 1] if groups > 0 else 0
         for p in range(start, end):
-            size += add_point(problem, points, p, histogram)
-        end = start
-    if size > 0:
+            found = count_point(problem, points, p, histogram, counter, found)
+    if found[0] > 0:
         ends[groups] = n
         groups += 1
     return ends[:groups]
+
+
+@kernel
+def count_point(
+    problem: CutProblem, points: CurvePoints, point: int, histogram: Counts, counter: PersonCounter, found: Found
+) -> Found:
+    """Count one more point of an interval: its records, its persons, and the most records of one person."""
+    size, persons, largest = found
+    size += add_point(problem, points, point, histogram)
+    if counter.k > 0:
+        for i in range(points.offsets[point], points.offsets[point + 1]):
+            persons, largest = count_persons_of_cell(counter, points.cells[i], persons, largest)
+    return size, persons, largest
+
+
+@kernel
+def interval_admitted(
+    problem: CutProblem,
+    points: CurvePoints,
+    first: int,
+    end: int,
+    histogram: Counts,
+    counter: PersonCounter,
+    found: Found,
+) -> bool:
+    """Say whether the points first..end, which were counted one by one, satisfy the requirement."""
+    size, persons, largest = found
+    if not group_admitted(problem.rules, histogram, size) or persons < counter.k:
+        return False
+    if counter.own.shape[1] == 0:
+        return bool(largest <= (counter.share + TOLERANCE) * size)
+    return cells_admitted(problem, points.cells[points.offsets[first] : points.offsets[end]], size)
 
 
 @kernel
@@ -375,6 +426,61 @@ def admitted_cuts(problem: CutProblem, points: CurvePoints, quick: Counts) -> tu
             if whole < cost[end] and group_admitted(problem.rules, histogram, size):
                 cost[end], before[end] = whole, start
     return cost[n], followed(before, n)
+
+
+def person_cuts(problem: CutProblem, points: CurvePoints) -> Counts:
+    """Cut the curve into intervals of points that are admitted where persons are counted: the ends, in points."""
+    shared, n = problem.persons, len(points.counts)
+    counter = shared._replace(stamps=np.zeros_like(shared.stamps), held=np.zeros_like(shared.held))
+    quick, most = quick_cuts(problem, points, counter), max(MOST_POINTS, MOST_STEPS // n)
+    return followed(starts_by_persons(problem, points, counter, quick, most), n)
+
+
+@kernel
+def starts_by_persons(
+    problem: CutProblem, points: CurvePoints, counter: PersonCounter, quick: Counts, most: int
+) -> Counts:
+    """Find for every point the start of the interval before it at which the cuts up to there lose least.
+
+    Given cuts that will do, intervals up to twice as long are tried; none where they are longer than `most` points. The
+    inner loop counts by itself what `count_point` does: a call takes several times as long.
+    """
+    n, d = len(points.counts), problem.codes.shape[1]
+    cost, before = np.full(n + 1, np.inf), np.zeros(n + 1, np.int64)
+    cost[0] = 0.0
+    lo, hi = np.empty(d, np.int32), np.empty(d, np.int32)
+    cells, offsets, counts, stamps, held = points.cells, points.offsets, points.counts, counter.stamps, counter.held
+    group = 0
+    for end in range(1, n + 1):
+        if end > quick[group]:
+            group += 1
+        first = quick[group - 1] if group > 0 else 0
+        length = quick[group] - first
+        if length > most and end < quick[group]:
+            continue
+        stamps[-1] += 1
+        now, size, persons, largest, loss = stamps[-1], 0, 0, 0, 0.0
+        matched = counter.own.shape[1] == 0
+        for start in range(end - 1, (max(0, end - 2 * length) if length <= most else first) - 1, -1):
+            size += counts[start]
+            for i in range(offsets[start], offsets[start + 1]):
+                for p in range(counter.offsets[cells[i]], counter.offsets[cells[i] + 1]):
+                    person = counter.person[p]
+                    if stamps[person] != now:
+                        stamps[person], held[person] = now, 0
+                        persons += 1
+                    held[person] += counter.records[p]
+                    largest = max(largest, held[person])
+            codes = problem.codes[cells[offsets[start]]]
+            if widened(codes, codes, lo, hi, start == end - 1):
+                loss = mean_loss(problem, lo, hi)
+            whole = cost[start] + size * loss
+            if whole < cost[end] and persons >= counter.k and largest <= (counter.share + TOLERANCE) * size:
+                if not matched:  # distinct values of different persons remain so in longer intervals
+                    matched = cells_admitted(problem, cells[offsets[start] : offsets[end]], size)
+                if matched:
+                    cost[end], before[end] = whole, start
+    return before
 
 
 def blocks_of(starts: Counts) -> Counts:

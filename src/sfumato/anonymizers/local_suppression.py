@@ -48,6 +48,7 @@ class LocalSuppression(Anonymizer):
     name: ClassVar[str] = "local-suppression"
     title: ClassVar[str] = "Local suppression"
     effort: ClassVar[float] = 35.0
+    counts_persons = True
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Find which values are blanked."""

@@ -2,7 +2,8 @@
 
 A portion is a number of records with equal quasi-identifiers that move together. Where only sizes are required each
 record is a portion (but for the bulk of a frequent point); a requirement about sensitive values gets whole points, for
-dividing equal records in view of their sensitive values would tell a reader something about these.
+dividing equal records in view of their sensitive values would tell a reader something about these. Persons get whole
+points too: nobody knows whose records a part of a point is.
 """
 
 from typing import NamedTuple
@@ -10,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.local_recoding._sweep import PointDomain, add_point, joint_level
+from sfumato.anonymizers.local_recoding._sweep import PointDomain, add_point, joint_level, persons_admitted
 from sfumato.anonymizers.mondrian._cuts import only_sizes, sizes_admitted
 from sfumato.requirements._predicates import SIZE, group_admitted
+from sfumato.runtime._kernel_helpers import room
 from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel
 
@@ -70,13 +72,15 @@ def grouping_of(domain: PointDomain, group: Counts, margin: int) -> Grouping:
     """Cut points into portions and list those of every group; `margin` more groups than can be needed have room."""
     least = least_size(domain)
     bulk = domain.counts - 1  # a whole point is one portion
-    if only_sizes(domain.rules):  # one portion a record, but no point has more than is worth a choice
+    if domain.problem.persons.k == 0 and only_sizes(
+        domain.rules
+    ):  # one portion a record, but no point has more than is worth a choice
         bulk = np.where(domain.counts > 4 * least, domain.counts - 2 * least - 1, 0)
     starts = np.concatenate([[0], np.cumsum(domain.counts - bulk)])
     point = np.repeat(np.arange(len(domain.counts)), domain.counts - bulk)
     weight = np.ones(len(point), np.int64)
     weight[starts[:-1]] += bulk
-    room = min(int(domain.counts.sum()) // least, len(point)) + int(group.max()) + 1 + margin
+    most = min(int(domain.counts.sum()) // least, len(point)) + int(group.max()) + 1 + margin
     d = domain.codes.shape[1]
     grouping = Grouping(
         point,
@@ -85,12 +89,12 @@ def grouping_of(domain: PointDomain, group: Counts, margin: int) -> Grouping:
         np.full(len(point), NONE),
         np.full(len(point), NONE),
         np.full(len(point), NONE),
-        np.full(room, NONE),
-        np.zeros(room, np.int64),
-        np.zeros(room),
-        np.zeros((room, d), np.int32),
-        np.zeros((room, d), np.int32),
-        np.zeros(room + 1, np.int64),
+        np.full(most, NONE),
+        np.zeros(most, np.int64),
+        np.zeros(most),
+        np.zeros((most, d), np.int32),
+        np.zeros((most, d), np.int32),
+        np.zeros(most + 1, np.int64),
         domain.counts.sum(keepdims=True),
     )
     fill_groups(domain, grouping, group)
@@ -210,6 +214,8 @@ def admitted_with(domain: PointDomain, grouping: Grouping, group: int, portion: 
     """Say whether a group is admitted with one more portion (sign 1), or without one of its own (sign -1)."""
     if not sizes_admitted(domain.rules, grouping.sizes[group] + sign * grouping.weight[portion]):
         return False
+    if domain.problem.persons.k > 0:
+        return members_admitted(domain, grouping, group, portion, sign)
     if only_sizes(domain.rules):
         return True
     histogram = np.zeros(len(domain.rules.q), np.int64)
@@ -219,6 +225,23 @@ def admitted_with(domain: PointDomain, grouping: Grouping, group: int, portion: 
         size += add_point(domain, grouping.point[member], 1, histogram)
         member = grouping.following[member]
     return group_admitted(domain.rules, histogram, size)
+
+
+@kernel
+def members_admitted(domain: PointDomain, grouping: Grouping, group: int, portion: int, sign: int) -> bool:
+    """Say whether the persons of a group are admitted, with or without a portion as above (0: just as it is)."""
+    points, used = np.empty(16, np.int64), 0
+    if sign > 0:
+        points[0], used = grouping.point[portion], 1
+    size = grouping.sizes[group] + sign * grouping.weight[portion]
+    member = grouping.heads[group]
+    while member != NONE:
+        if sign == 0 or member != portion:
+            points = room(points, used + 1)
+            points[used] = grouping.point[member]
+            used += 1
+        member = grouping.following[member]
+    return persons_admitted(domain, points[:used], size)
 
 
 @kernel

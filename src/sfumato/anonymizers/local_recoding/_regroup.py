@@ -26,6 +26,7 @@ from sfumato.anonymizers.local_recoding._groups import (
     draw_touched,
     journal_for,
     least_size,
+    members_admitted,
     move,
     new_group,
     note,
@@ -46,6 +47,7 @@ from sfumato.anonymizers.local_recoding._sweep import (
     build_tree,
     distance,
     keep_nearest,
+    persons_admitted,
     room_for_nearest,
 )
 from sfumato.anonymizers.mondrian._cuts import only_sizes, sizes_admitted
@@ -336,6 +338,7 @@ def gather(domain: PointDomain, grouping: Grouping, shop: Workshop, seed: int) -
     while True:
         size, loss = grouping.sizes[group], grouping.losses[group]
         complete = sizes_admitted(domain.rules, size) and group_admitted(domain.rules, histogram, size)
+        complete = complete and members_admitted(domain, grouping, group, seed, 0)
         if complete and saved - size * loss > best_saving:
             best_saving, best_moves = saved - size * loss, shop.journal.lengths[0]
         if loss != drawn:
@@ -421,7 +424,9 @@ def join_widest(domain: PointDomain, grouping: Grouping, order: Counts) -> bool:
         if grouping.group[portion] == NONE and not sizes_only:
             add_point(domain, grouping.point[portion], 1, histogram)
     enough = 0
-    while not group_admitted(domain.rules, histogram, size):
+    while not (
+        group_admitted(domain.rules, histogram, size) and joined_admitted(domain, grouping, order, enough, size)
+    ):
         if enough == len(order):
             return False
         size += grouping.sizes[order[enough]]
@@ -441,3 +446,24 @@ def join_widest(domain: PointDomain, grouping: Grouping, order: Counts) -> bool:
             put(grouping, portion, together)
     draw_box(domain, grouping, together)
     return True
+
+
+@kernel
+def joined_admitted(domain: PointDomain, grouping: Grouping, order: Counts, enough: int, size: int) -> bool:
+    """Say whether the persons outside of all groups and of the first groups of the order are admitted as one group.
+
+    That is not looked at for every number of groups: the time would grow with its square.
+    """
+    if domain.problem.persons.k == 0:
+        return True
+    if enough & (enough - 1) != 0 and enough < len(order):
+        return False
+    chosen = np.zeros(len(grouping.heads), np.bool_)
+    chosen[order[:enough]] = True
+    joined = np.empty(len(grouping.point), np.int64)
+    used = 0
+    for portion in range(len(grouping.point)):
+        if grouping.group[portion] == NONE or chosen[grouping.group[portion]]:
+            joined[used] = grouping.point[portion]
+            used += 1
+    return persons_admitted(domain, joined[:used], size)

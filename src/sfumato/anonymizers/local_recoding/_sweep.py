@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.mondrian._cuts import only_sizes, sizes_admitted
+from sfumato.anonymizers.mondrian._cuts import CutProblem, cells_admitted, only_sizes, problem_of, sizes_admitted
 from sfumato.data.cells import Cells
 from sfumato.requirements._predicates import Rules, group_admitted
 from sfumato.requirements.requirement import Requirement
-from sfumato.runtime._kernel_helpers import NO_HASH, members_by, mixed_in, slots_for
+from sfumato.runtime._kernel_helpers import NO_HASH, members_by, mixed_in, room, slots_for
 from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel
 
@@ -57,6 +57,8 @@ class PointDomain(NamedTuple):
 
     heights: Counts
     rules: Rules
+    problem: CutProblem
+    """The cells and their persons: where these are counted, the rules are about sizes."""
 
 
 def domain_of(cells: Cells, requirement: Requirement) -> PointDomain:
@@ -73,6 +75,7 @@ def domain_of(cells: Cells, requirement: Requirement) -> PointDomain:
             above[a, level, : hierarchy.size] = ancestors
             lost = cells.weights[a] * hierarchy.losses(starts, ends)[ancestors]
             losses[a, level, : hierarchy.size] = lost / len(hierarchies)
+    problem = problem_of(cells, requirement)
     return PointDomain(
         cells.points.codes,
         cells.points.counts,
@@ -82,7 +85,8 @@ def domain_of(cells: Cells, requirement: Requirement) -> PointDomain:
         above,
         losses,
         heights,
-        requirement.compile(cells.sensitive),
+        problem.rules,
+        problem,
     )
 
 
@@ -115,7 +119,7 @@ def sweep(domain: PointDomain, vectors: Codes) -> Counts:
     slots = slots_for(n)
     table, stamps = np.empty(slots, np.int64), np.full(slots, -1, np.int64)
     first, size, bucket = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    sizes_only = only_sizes(domain.rules)
+    sizes_only = domain.problem.persons.k == 0 and only_sizes(domain.rules)
     groups = 0
     for v in range(len(vectors)):
         buckets = 0
@@ -186,6 +190,21 @@ def ask_histograms(domain: PointDomain, points: Counts, bucket: Counts, admitted
             for i in range(offsets[b], offsets[b + 1]):
                 size += add_point(domain, points[members[i]], 1, histogram)
             admitted[b] = group_admitted(domain.rules, histogram, size)
+            admitted[b] = admitted[b] and persons_admitted(domain, points[members[offsets[b] : offsets[b + 1]]], size)
+
+
+@kernel
+def persons_admitted(domain: PointDomain, points: Counts, size: int) -> bool:
+    """Say whether these points, with so many records together, satisfy what is required of persons."""
+    if domain.problem.persons.k == 0:
+        return True
+    cells, used = np.empty(16, np.int64), 0
+    for point in points:
+        cells = room(cells, used + domain.cells[point + 1] - domain.cells[point])
+        for cell in range(domain.cells[point], domain.cells[point + 1]):
+            cells[used] = cell
+            used += 1
+    return cells_admitted(domain.problem, cells[:used], size)
 
 
 @kernel

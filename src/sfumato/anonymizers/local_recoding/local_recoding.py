@@ -41,6 +41,7 @@ class LocalRecoding(Anonymizer):
     name: ClassVar[str] = "local-recoding"
     title: ClassVar[str] = "a node for every group"
     effort: ClassVar[float] = 35.0
+    counts_persons = True
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Find groups, and publish them in the form asked for.
@@ -57,7 +58,7 @@ class LocalRecoding(Anonymizer):
         if release is not None:
             return release
         baseline = table.cells.baseline
-        if requirement.monotone and not requirement.admits(baseline)[0]:
+        if requirement.survives_merging(baseline.persons is not None) and not requirement.admits(baseline)[0]:
             tried = ", and leaving out what no group can take exceeds the budget for suppression" if budget else ""
             raise infeasible(requirement, baseline, f"even all records in one group are not enough{tried}")
         return FullDomain().release(table, requirement, form, budget)
@@ -68,10 +69,11 @@ class LocalRecoding(Anonymizer):
         shop = workshop_for(domain, grouping, budget if form == "generalization" else 0)
         if not house_leftovers(domain, grouping, shop, budget):
             return None
-        if requirement.monotone:
+        survives = requirement.survives_merging(table.cells.persons is not None)
+        if survives:
             regroup(domain, grouping, shop, self.passes)
         release = self._published(table, domain, grouping, form)
-        return release if requirement.monotone or _holds(release, requirement) else None
+        return release if survives or _holds(release, requirement) else None
 
     def _published(self, table: Table, domain: PointDomain, grouping: Grouping, form: Form) -> Release:
         assignment = dealt(table.cells, domain, grouping, drawing_state(self.seed))

@@ -167,7 +167,8 @@ def person_counter(cells: Cells, requirement: Requirement) -> PersonCounter:
     rules, nothing = requirement.compile(cells.sensitive), np.zeros(0, np.int64)
     if cells.persons is None:
         nobody = nothing.astype(np.int32)
-        return PersonCounter(0, 1.0, 0, rules, cells.spans, nothing, nobody, nobody, nothing[:, None], *[nothing] * 4)
+        scratch = np.zeros(1, np.int64), nothing, nothing, nothing
+        return PersonCounter(0, 1.0, 0, rules, cells.spans, nothing, nobody, nobody, nothing[:, None][:, :0], *scratch)
     persons, rule = cells.persons, requirement.of_persons
     offsets, person, records = persons.by_cell
     own = np.zeros((len(person), 0), np.int64)
@@ -203,22 +204,35 @@ def side_admitted(problem: CutProblem, cells: Counts, attribute: int, code: int,
     allowed, values = (counter.share + TOLERANCE) * size, counter.own.shape[1] > 0
     small = counter.most > allowed
     counter.stamps[-1] += 1
-    now, persons = counter.stamps[-1], 0
+    persons = largest = 0
     for i in range(len(cells)):
-        cell = cells[i]
-        if (problem.codes[cell, attribute] <= code) != left:
-            continue
-        for p in range(counter.offsets[cell], counter.offsets[cell + 1]):
-            person = counter.person[p]
-            if counter.stamps[person] != now:
-                counter.stamps[person], counter.held[person], counter.place[person] = now, 0, persons
-                persons += 1
-            counter.held[person] += counter.records[p]
-            if small and counter.held[person] > allowed:
+        if (problem.codes[cells[i], attribute] <= code) == left:
+            persons, largest = count_persons_of_cell(counter, cells[i], persons, largest)
+            if small and largest > allowed:
                 return False
-        if not (small or values) and persons >= counter.k:
-            return True
+            if not (small or values) and persons >= counter.k:
+                return True
     return persons >= counter.k and (not values or values_admitted(problem, cells, attribute, code, left, persons))
+
+
+@kernel
+def count_persons_of_cell(counter: PersonCounter, cell: int, persons: int, largest: int) -> tuple[int, int]:
+    """Count the persons of one more cell: how many were counted this time, and the most records of one of them."""
+    now = counter.stamps[-1]
+    for p in range(counter.offsets[cell], counter.offsets[cell + 1]):
+        person = counter.person[p]
+        if counter.stamps[person] != now:
+            counter.stamps[person], counter.held[person], counter.place[person] = now, 0, persons
+            persons += 1
+        counter.held[person] += counter.records[p]
+        largest = max(largest, counter.held[person])
+    return persons, largest
+
+
+@kernel
+def cells_admitted(problem: CutProblem, cells: Counts, size: int) -> bool:
+    """Say whether these cells, with so many records together, satisfy the requirement, counted by persons."""
+    return side_admitted(problem, cells, 0, problem.sizes[0], True, size)
 
 
 @kernel
