@@ -231,8 +231,8 @@ def check_persons(table: Table, maker: str, counts: bool, why_not: str, form: Fo
     if form == "bucketization":
         maker, why_not = "a bucketization", "it deals out records, and two of a group may belong to one person"
     raise BadInputError(
-        f"{maker} cannot count persons (--person {table.roles.person}): {why_not}; use mondrian, full-domain, "
-        "cut-vector or top-coding as a generalization"
+        f"{maker} cannot count persons (--person {table.roles.person}): {why_not}; use mondrian "
+        "mode=strict, full-domain or local-recoding as a generalization"
     )
 
 

@@ -376,7 +376,7 @@ def interval_admitted(
     counter: PersonCounter,
     found: Found,
 ) -> bool:
-    """Say whether the points first..end, which were counted one by one, satisfy the requirement."""
+    """Return whether the points first..end, which were counted one by one, satisfy the requirement."""
     size, persons, largest = found
     if not group_admitted(problem.rules, histogram, size) or persons < counter.k:
         return False
@@ -443,7 +443,7 @@ def starts_by_persons(
     """Find for every point the start of the interval before it at which the cuts up to there lose least.
 
     Given cuts that will do, intervals up to twice as long are tried; none where they are longer than `most` points. The
-    inner loop counts by itself what `count_point` does: a call takes several times as long.
+    inner loop repeats `count_point`: a call takes several times as long.
     """
     n, d = len(points.counts), problem.codes.shape[1]
     cost, before = np.full(n + 1, np.inf), np.zeros(n + 1, np.int64)

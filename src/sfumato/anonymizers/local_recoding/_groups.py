@@ -229,7 +229,7 @@ def admitted_with(domain: PointDomain, grouping: Grouping, group: int, portion: 
 
 @kernel
 def members_admitted(domain: PointDomain, grouping: Grouping, group: int, portion: int, sign: int) -> bool:
-    """Say whether the persons of a group are admitted, with or without a portion as above (0: just as it is)."""
+    """Return whether the persons of a group are admitted, with or without a portion as above (0: just as it is)."""
     points, used = np.empty(16, np.int64), 0
     if sign > 0:
         points[0], used = grouping.point[portion], 1

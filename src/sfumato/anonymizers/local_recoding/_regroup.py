@@ -450,7 +450,7 @@ def join_widest(domain: PointDomain, grouping: Grouping, order: Counts) -> bool:
 
 @kernel
 def joined_admitted(domain: PointDomain, grouping: Grouping, order: Counts, enough: int, size: int) -> bool:
-    """Say whether the persons outside of all groups and of the first groups of the order are admitted as one group.
+    """Return whether the persons outside of all groups and of the first groups of the order are admitted as one group.
 
     That is not looked at for every number of groups: the time would grow with its square.
     """

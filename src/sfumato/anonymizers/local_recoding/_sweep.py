@@ -195,7 +195,7 @@ def ask_histograms(domain: PointDomain, points: Counts, bucket: Counts, admitted
 
 @kernel
 def persons_admitted(domain: PointDomain, points: Counts, size: int) -> bool:
-    """Say whether these points, with so many records together, satisfy what is required of persons."""
+    """Return whether these points, with so many records together, satisfy what is required of persons."""
     if domain.problem.persons.k == 0:
         return True
     cells, used = np.empty(16, np.int64), 0

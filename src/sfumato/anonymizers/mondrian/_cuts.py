@@ -231,7 +231,7 @@ def count_persons_of_cell(counter: PersonCounter, cell: int, persons: int, large
 
 @kernel
 def cells_admitted(problem: CutProblem, cells: Counts, size: int) -> bool:
-    """Say whether these cells, with so many records together, satisfy the requirement, counted by persons."""
+    """Return whether these cells, with so many records together, satisfy the requirement, counted by persons."""
     return side_admitted(problem, cells, 0, problem.sizes[0], True, size)
 
 
