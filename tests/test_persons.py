@@ -240,8 +240,17 @@ def holds(wanted, groups, table, of):
     return all(plain.admits(part, group, table, of) for part in wanted.parts for group in groups)
 
 
+DOMINATED = [
+    *((person, age, "N", "xy"[age % 2]) for person, age in zip("aaaaabbcdd", range(20, 30), strict=True)),
+    *((person, age, "S", "xyz"[age % 3]) for person, age in zip("ccccdef", range(44, 51), strict=True)),
+]
+"""At nearby ages one person has most of the records, or all of them."""
+
+
 @pytest.mark.parametrize("maker", MAKERS)
 @settings(max_examples=20)
+@example(rows=DOMINATED, text="k-anonymity k=2", suppress=0)
+@example(rows=DOMINATED, text="l-diversity l=3 variant=distinct", suppress=0)
 @given(rows=records, text=k_or_values, suppress=st.sampled_from([0, 0.3]))
 def test_every_group_of_the_written_file_satisfies_what_is_required_of_persons(
     maker, rows, text, suppress, tmp_path_factory
