@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, compress
+from typing import Any
 
 
-def supports(rows: list[frozenset[str]], most: int) -> dict[frozenset[str], int]:
-    """Count the records of every set of up to `most` items that some record has."""
-    found: dict[frozenset[str], int] = {}
-    for row in rows:
+def supports(rows: list[frozenset[str]], most: int, whose: Sequence[Any] | None = None) -> dict[frozenset[str], int]:
+    """Count the persons (by default the records) of every set of up to `most` items that some record has."""
+    found: dict[frozenset[str], set[Any]] = {}
+    for row, who in zip(rows, range(len(rows)) if whose is None else whose, strict=True):
         for size in range(1, most + 1):
             for own in combinations(sorted(row), size):
-                found[frozenset(own)] = found.get(frozenset(own), 0) + 1
-    return found
+                found.setdefault(frozenset(own), set()).add(who)
+    return {own: len(persons) for own, persons in found.items()}
 
 
 def published(row: frozenset[str], part: dict[str, str | None]) -> frozenset[str]:
@@ -21,12 +23,18 @@ def published(row: frozenset[str], part: dict[str, str | None]) -> frozenset[str
     return frozenset(own for item in row if (own := part[item]) is not None)
 
 
-def matches(rows: list[frozenset[str]], parts: list[dict[str, str | None]], known: frozenset[str]) -> int:
-    """Count the records that fit known items; a suppressed item helps nobody. One recoding for every record."""
-    return sum(
+def matches(
+    rows: list[frozenset[str]],
+    parts: list[dict[str, str | None]],
+    known: frozenset[str],
+    whose: Sequence[Any] | None = None,
+) -> int:
+    """Count the persons (by default the records) who fit known items; a suppressed item helps nobody."""
+    fits = [
         all(part[item] is None or part[item] in published(row, part) for item in known)
         for row, part in zip(rows, parts, strict=True)
-    )
+    ]
+    return len(set(compress(range(len(rows)) if whose is None else whose, fits)))
 
 
 def odds(estimator: str, size: int, known: int, joint: str) -> Fraction:
@@ -86,14 +94,17 @@ def ncp(rows: list[frozenset[str]], part: dict[str, str | None], leaf_zero: bool
     return total / max(occurrences, 1)
 
 
-def rho(rows: list[frozenset[str]], part: dict[str, str | None], sensitive: set[str], known: int) -> Fraction:
-    """Return the largest confidence of a sensitive item, given up to `known` other published items."""
+def rho(
+    rows: list[frozenset[str]], part: dict[str, str | None], sensitive: set[str], known: int, whose: Sequence[Any]
+) -> Fraction:
+    """Return the largest confidence of a sensitive item, given up to `known` other published items, in persons."""
     shown = [published(row, part) for row in rows]
     worst = Fraction(0)
     for target in {part[item] for item in sensitive} - {None}:
         members = [item for item in part if part[item] == target]
         share = Fraction(len(set(members) & sensitive), len(members))
         for given in supports([row - {target} for row in shown], known):
-            having = [row for row in shown if given <= row]
-            worst = max(worst, share * Fraction(sum(target in row for row in having), len(having)))
+            having = [(row, who) for row, who in zip(shown, whose, strict=True) if given <= row]
+            also = {who for row, who in having if target in row}
+            worst = max(worst, share * Fraction(len(also), len({who for _, who in having})))
     return worst

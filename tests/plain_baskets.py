@@ -1,7 +1,8 @@
 """What a release of baskets must satisfy, once more in plain Python from the definitions: sets, loops, no arrays."""
 
+from collections import Counter
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, compress, product
 
 
 def baskets_by_record(baskets):
@@ -24,28 +25,38 @@ def published(release):
     return rows
 
 
-def supports(rows, size):
-    """How many rows have each set of so many labels that some row has."""
-    counts = {}
-    for row in rows:
+def owners(baskets):
+    """For every record its person: of a kind of n persons each has one n-th of the records; else each its own."""
+    if baskets.persons is None:
+        return list(range(baskets.size))
+    kinds, numbers = (each.tolist() for each in baskets.persons)
+    rows = zip(kinds, numbers, baskets.weights.tolist(), strict=True)
+    return [(kind, one) for kind, n, weight in rows for one in range(n) for _ in range(weight // n)]
+
+
+def supports(rows, size, whose=None):
+    """How many persons (by default rows) have a row with each set of so many labels that some row has."""
+    having = {}
+    for row, who in zip(rows, range(len(rows)) if whose is None else whose, strict=True):
         for own in combinations(sorted(row), size):
-            counts[own] = counts.get(own, 0) + 1
-    return counts
+            having.setdefault(own, set()).add(who)
+    return {own: len(persons) for own, persons in having.items()}
 
 
 def km_holds(release, k, m):
-    """Whoever knows up to m items finds, in every piece, none or at least k records."""
-    rows, link = published(release), baskets_by_record(release.baskets)
+    """Whoever knows up to m items finds, in every piece, none or at least k persons."""
+    rows, link, whose = published(release), baskets_by_record(release.baskets), owners(release.baskets)
     for piece in range(len(release.recodings)):
-        own = [row for row, basket in zip(rows, link, strict=True) if release.piece[basket] == piece]
+        own = [place for place, basket in enumerate(link) if release.piece[basket] == piece]
         for size in range(1, m + 1):
-            if any(count < k for count in supports(own, size).values()):
+            counts = supports([rows[place] for place in own], size, [whose[place] for place in own])
+            if any(count < k for count in counts.values()):
                 return False
     return True
 
 
 def matching_holds(release, k, m):
-    """The attack itself: for every record and all sets of up to m of its items, count records that may be meant."""
+    """The attack itself: for every record and all sets of up to m of its items, count persons who may be meant."""
     known = records(release.baskets)
     link = baskets_by_record(release.baskets)
     places = release.baskets.places
@@ -60,19 +71,22 @@ def matching_holds(release, k, m):
 
 
 def _matching(release, rows, link, places, items):
-    total = 0
-    for row, basket in zip(rows, link, strict=True):
+    found = set()
+    for row, basket, who in zip(rows, link, owners(release.baskets), strict=True):
         recoding = release.recodings[int(release.piece[basket])]
         parts = [int(recoding.parts[places[item]]) for item in items]
         shown = {recoding.labels[part] for part in parts if part >= 0}
-        total += bool(shown) and shown <= row
-    return total
+        if shown and shown <= row:
+            found.add(who)
+    return len(found)
 
 
 def complete_holds(release, k):
-    """Every published basket is that of at least k records."""
-    rows = [frozenset(row) for row in published(release)]
-    return all(rows.count(row) >= k for row in set(rows))
+    """Every published basket is that of at least k persons."""
+    having = {}
+    for row, who in zip(published(release), owners(release.baskets), strict=True):
+        having.setdefault(frozenset(row), set()).add(who)
+    return all(len(persons) >= k for persons in having.values())
 
 
 def constraint_holds(release, items, k):
@@ -117,11 +131,11 @@ def partitions(items):
             yield [*own[:place], [first, *own[place]], *own[place + 1 :]]
 
 
-def plain_clusters(rows, items, k, m, maker, blocks=None, owner=None, nodes=()):
+def plain_clusters(rows, items, k, m, maker, blocks=None, owner=None, nodes=(), whose=None):
     """What COAT and PCTA should do, by counting everything anew at every step (m up to 2): clusters of item numbers.
 
     `owner` has for every item its weight and its penalty, and how many items may be left out by choice; `nodes` are
-    those of a tree, as sets of item numbers, by which `loss=tree` prices a part.
+    those of a tree, as sets of item numbers, by which `loss=tree` prices a part; `whose` has the person of every row.
     """
     block = dict.fromkeys(items, 0) if blocks is None else blocks
     clusters, turns = {frozenset([item]) for item in items}, {}
@@ -129,21 +143,25 @@ def plain_clusters(rows, items, k, m, maker, blocks=None, owner=None, nodes=()):
     def support(own):
         return sum(all(cluster & row for cluster in own) for row in rows)
 
+    def persons(own):
+        having = [all(cluster & row for cluster in own) for row in rows]
+        return sum(having) if whose is None else len(set(compress(whose, having)))
+
     def key(own):
-        count = support(own)
+        count = persons(own)
         urgency = count if maker.order == "ascending" else k - count
         turn = max(turns.get(cluster, 0) for cluster in own)
         return turn, urgency, len(own), sorted(min(cluster) for cluster in own)
 
     while True:
-        rare = [own for size in range(1, m + 1) for own in combinations(clusters, size) if 0 < support(own) < k]
+        rare = [own for size in range(1, m + 1) for own in combinations(clusters, size) if 0 < persons(own) < k]
         if not rare:
             return clusters
         chosen = min(rare, key=key)
         turn, names = key(chosen)[0], [min(cluster) for cluster in chosen]
         while True:
             present = [cluster for cluster in clusters if cluster & set(names)]
-            if not present or not 0 < support(present) < k:
+            if not present or not 0 < persons(present) < k:
                 break
             clusters = plain_step(clusters, present, support, maker, block, owner, len(items), nodes)
             if maker.visit != "stay":
@@ -223,7 +241,7 @@ def plain_lra(rows, items, k, m, tree, most):
     return shown
 
 
-def plain_cut(rows, items, k, m, tree, start=None):
+def plain_cut(rows, items, k, m, tree, start=None, whose=None):
     """What AA should do, by counting everything anew: for every item its node. `tree`: see `plain_tree`.
 
     Only nodes whose items are all among `items` are lifted to; a set that they cannot help stays as it is.
@@ -235,6 +253,10 @@ def plain_cut(rows, items, k, m, tree, start=None):
 
     def support(own):
         return sum(all(node[0] & row for node in own) for row in rows)
+
+    def persons(own):
+        having = [all(node[0] & row for node in own) for row in rows]
+        return sum(having) if whose is None else len(set(compress(whose, having)))
 
     def cost(node):
         return node[1] * sum(occurrences[item] for item in node[0]) if node[1] > 1 else 0
@@ -250,16 +272,16 @@ def plain_cut(rows, items, k, m, tree, start=None):
         return sum(cost(node) for node in set(present.values()))
 
     for size in range(1, m + 1):
-        while any(0 < support(own) < k for own in combinations(set(cut.values()), size)):
+        while any(0 < persons(own) < k for own in combinations(set(cut.values()), size)):
             before = dict(cut)
-            for own in _count_tree_paths(cut, rows, size, support, k):
+            for own in _count_tree_paths(cut, size, support, persons, k):
                 if not set(own) <= set(cut.values()):
                     continue
                 chains = [[up for up in tree[min(node[0])] if up[1] >= node[1]] for node in own]
                 lifts = []
                 for steps in product(*(range(len(chain)) for chain in reversed(chains))):
                     nodes = [chain[step] for chain, step in zip(chains, reversed(steps), strict=True)]
-                    if support(nodes) >= k:
+                    if persons(nodes) >= k:
                         lifts.append((penalty(lift(cut, nodes)), sum(steps), steps, nodes))
                 if lifts:
                     cut = lift(cut, min(lifts)[3])
@@ -281,10 +303,10 @@ def plain_tree(hierarchy, items):
     return chains
 
 
-def _count_tree_paths(cut, rows, size, support, k):
+def _count_tree_paths(cut, size, support, persons, k):
     """The rare sets of a size with their most frequent nodes first, in the order of such paths."""
     nodes = sorted(set(cut.values()), key=lambda node: (-support([node]), node[2]))
-    return [own for own in combinations(nodes, size) if 0 < support(own) < k]
+    return [own for own in combinations(nodes, size) if 0 < persons(own) < k]
 
 
 def plain_partition(baskets, weights, k, tree):
@@ -344,3 +366,25 @@ def _balanced(parts, weights, k):
             kept.remove(moved)
         gathered += size(moved)
     return kept
+
+
+def members(text):
+    """The items of a published text: a set `{a, b}` spelled out, or an item."""
+    return text[1:-1].split(", ") if text.startswith("{") else [text]
+
+
+def persons_of_sets(rows, original, most):
+    """For every set of up to `most` published texts the persons with a record that shows it.
+
+    `rows` are those of the written file, sets of texts; `original` has for every record its person and its items. Every
+    item is published in one way, so the original says whose a row is; its records must be the rows of the file.
+    """
+    called = {item: text for row in rows for text in row for item in members(text)}
+    shown = [(who, frozenset(called[item] for item in items if item in called)) for who, items in original]
+    assert Counter(row for _, row in shown) == Counter(map(frozenset, rows)), "these are not the original's records"
+    having = {}
+    for who, row in shown:
+        for size in range(1, most + 1):
+            for own in combinations(sorted(row), size):
+                having.setdefault(own, set()).add(who)
+    return {own: len(persons) for own, persons in having.items()}

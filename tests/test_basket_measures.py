@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plain_basket_measures as plain
-from plain_baskets import baskets_by_record
+from plain_baskets import baskets_by_record, owners
 from sfumato.data.hierarchies.categorical import tree as tree_of
 from sfumato.data.items import Baskets, baskets_of
 from sfumato.errors import BadInputError
@@ -92,7 +92,8 @@ def releases(
     """Draw records, and for every piece a partition with some items suppressed."""
     items = "abcdefg"[: draw(st.integers(1, 7))]
     rows = draw(st.lists(st.frozensets(st.sampled_from(items), max_size=5), min_size=1, max_size=12))
-    baskets = baskets_of([frozenset(items), *rows])
+    of_few = st.lists(st.integers(0, 4), min_size=len(rows) + 1, max_size=len(rows) + 1)
+    baskets = baskets_of([frozenset(items), *rows], persons=draw(st.none() | of_few))
     many = draw(st.integers(1, pieces))
     keys = [np.array(draw(st.lists(st.integers(-1, 3), min_size=len(items), max_size=len(items)))) for _ in range(many)]
     recodings = tuple(set_recoding(baskets.items, own) for own in keys)
@@ -112,9 +113,9 @@ def releases(
 @given(releases(pieces=3), st.integers(1, 4))
 def test_supports_of_published_sets(case, most) -> None:
     release, records, parts = case
-    found = itemset_spread(Rows.of_release(release), most)
+    found = itemset_spread(Rows.of_persons(release), most)
     shown = [plain.published(row, part) for row, part in zip(records, parts, strict=True)]
-    wanted = sorted(plain.supports(shown, most).values())
+    wanted = sorted(plain.supports(shown, most, owners(release.baskets)).values())
     assert [int(s) for s, n in zip(found.supports, found.numbers, strict=True) for _ in range(n)] == wanted
     assert found.risk() == (1 / wanted[0] if wanted else 0)
     for share in (0.95, 0.5):
@@ -132,7 +133,9 @@ def test_answers(case, estimator, joint, data) -> None:
     queries = data.draw(st.lists(st.frozensets(st.sampled_from(items), min_size=1, max_size=4), min_size=1, max_size=4))
     codes = [tuple(sorted(release.baskets.places[item] for item in own)) for own in queries]
     reader = BasketReader.of(release)
-    assert reader.matches(codes).tolist() == [plain.matches(records, parts, own) for own in queries]
+    whose = owners(release.baskets)
+    assert reader.matches(codes).tolist() == [plain.matches(records, parts, own, whose) for own in queries]
+    assert reader.answers(codes).tolist() == [plain.matches(records, parts, own) for own in queries]
     wanted = [float(plain.estimate(records, parts, own, estimator, joint)) for own in queries]
     assert reader.estimates(codes, [estimator], joint)[0].tolist() == pytest.approx(wanted)
 
@@ -160,7 +163,8 @@ def test_rho(case, known, data) -> None:
     items = release.baskets.items
     sensitive = data.draw(st.sets(st.sampled_from(items), min_size=1, max_size=2))
     codes = [release.baskets.places[item] for item in sensitive]
-    assert rho(release, codes, known) == pytest.approx(float(plain.rho(records, parts[0], sensitive, known)))
+    wanted = plain.rho(records, parts[0], sensitive, known, owners(release.baskets))
+    assert rho(release, codes, known) == pytest.approx(float(wanted))
 
 
 @pytest.mark.parametrize("estimator", list(ESTIMATORS))

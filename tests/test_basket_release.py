@@ -6,16 +6,20 @@ import csv
 import json
 import math
 from collections import Counter
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
 import plain_basket_measures as plain
+import plain_baskets
 from command_line import run
+from plain_baskets import owners
 from sfumato.anonymizers.items import anonymize_baskets
 from sfumato.anonymizers.items._item_tree import cut_recoding, nodes_of
 from sfumato.auditing.audit import audit_baskets
@@ -24,14 +28,17 @@ from sfumato.auditing.items import read_published
 from sfumato.auditing.ledger import read_ledger
 from sfumato.config.documents import json_text
 from sfumato.data.hierarchies.categorical import tree as tree_of
+from sfumato.data.item_reading import read_baskets
 from sfumato.data.items import baskets_of
 from sfumato.engines.item_files import LONG
 from sfumato.errors import BadInputError
-from sfumato.measures.scales import protected_risk
+from sfumato.measures.items.estimates import BasketReader
+from sfumato.measures.items.queries import ItemQueries
+from sfumato.measures.scales import BasketScales, measure_baskets, protected_risk
 from sfumato.publish._written_file import numbers_of_baskets
 from sfumato.publish.mapping import SCHEMA, basket_mapping
 from sfumato.release.items import BasketRelease, global_release, set_recoding
-from sfumato.release.writing_items import published_rows, release_names, write_items
+from sfumato.release.writing_items import published_rows, release_names, rows_of_kinds, write_items
 from sfumato.requirements.items import basket_requirement
 from test_basket_measures import FIGURE_1, all_as_one, as_it_is, figure_1, releases
 
@@ -57,14 +64,22 @@ def test_the_file_says_what_its_maker_says(tmp_path: Path, case, written) -> Non
     read = read_published(path, **(LONG if layout == "long" else {}))
     shown = Counter(plain.published(row, part) for row, part in zip(records, parts, strict=True))
     assert dict(read.rows) == dict(shown)
+    whose, rows = owners(release.baskets), [plain.published(*each) for each in zip(records, parts, strict=True)]
+    named = rows_of_kinds(release, release_names(release)) if release.persons is not None else None
     for known in (1, 2, 3):
-        found = audit_baskets(read, known=known, original=release.baskets, local=not release.is_global)
+        of_original = {"original": release.baskets, "local": not release.is_global, "named": named}
+        found = audit_baskets(read, known=known, **of_original)
         mine = numbers_of_baskets(release, known)
-        wanted = sorted(plain.supports(list(shown.elements()), known).values())
+        wanted = sorted(plain.supports(rows, known, whose).values())
         assert found["least_support"] == (wanted[0] if wanted else math.inf)
         for measure, value in found.measures.items():
             assert value == pytest.approx(mine[measure]), measure
         assert found.coverage is not None and found.coverage.holds
+        assert found.persons is None if named is None else found.persons.persons == len(set(whose))
+    if named is not None and not release.is_global:  # whose rows these are the file and the original do not show
+        assert audit_baskets(read, original=release.baskets, local=True).unconfirmed
+        with pytest.raises(AssertionError, match="does not hold the rows"):
+            audit_baskets(read, original=release.baskets, local=True, named=dict(list(named.items())[1:]))
 
 
 @tries
@@ -308,20 +323,24 @@ def test_nobody_learns_what_the_owners_file_of_weights_is_called(kind: str, tmp_
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(releases(pieces=2), st.data())
 def test_listed_sets_are_counted_as_a_loop_over_the_written_rows_counts_them(tmp_path: Path, case, data) -> None:
-    release, _, _ = case
+    release, records, parts = case
     items = release.baskets.items
     lines = data.draw(st.lists(st.sets(st.sampled_from(items), min_size=1, max_size=3), min_size=1, max_size=8))
     (tmp_path / "known.txt").write_text("".join(" ".join(sorted(line)) + "\n" for line in lines))
     path = write_items(release, tmp_path / "r.parquet", force=True)[0]
     written = [set(row or ()) for [row] in (row.values() for row in parquet.read_table(path).to_pylist())]
+    shown = [plain.published(*each) for each in zip(records, parts, strict=True)]
+    assert Counter(map(frozenset, written)) == Counter(shown)
+    named = rows_of_kinds(release, release_names(release)) if release.persons is not None else None
     wanted = f"privacy-constraints k=4 file={tmp_path / 'known.txt'} protect-subsets=no"
-    found = audit_baskets(path, wanted, release.baskets, local=not release.is_global)
+    found = audit_baskets(path, wanted, release.baskets, local=not release.is_global, named=named)
     shows = stands_for(sorted(set().union(*written)), items)
     fits = {}
     for line in {frozenset(line) for line in lines}:
         known = [item for item in line if any(release.baskets.places[item] in own for own in shows.values())]
         names = [{label for label, own in shows.items() if release.baskets.places[item] in own} for item in known]
-        fits[line] = sum(all(each & row for each in names) for row in written) if known else 0
+        fit = [bool(known) and all(each & row for each in names) for row in shown]
+        fits[line] = len(set(compress(owners(release.baskets), fit)))
     some = [n for n in fits.values() if n]
     assert found["protected_risk"] == (1 / min(some) if some else 0)
     assert sum(failure.sets for failure in found.failures) == sum(n < 4 for n in some)
@@ -458,3 +477,176 @@ def test_baskets_of_one_item_go_all_the_way() -> None:
         assert ended.returncode == 0, ended.stderr
         ended = run("audit", f"{maker}.csv", "--baskets", "--require", wanted, "--original", "in.txt")
         assert ended.returncode == 0, ended.stdout
+
+
+# -- several baskets of one person -----------------------------------------------------------------------------
+
+
+WORKED = [("Ann", "bread milk"), ("Ann", "milk tea"), ("Ann", "milk tea"), ("Ben", "bread milk"), ("Cem", "bread")]
+WORKED = [(who, frozenset(items.split())) for who, items in [*WORKED, ("Cem", "milk")]]
+"""The example of docs/definitions.md."""
+
+
+def test_the_worked_example_of_persons_with_sets_of_items(tmp_path: Path) -> None:
+    known = tmp_path / "known.txt"
+    known.write_text("bread,milk\n")
+    for persons, counts in (([who for who, _ in WORKED], (3, 3, 1, 2, 1)), (None, (3, 5, 2, 2, 2))):
+        baskets = baskets_of([items for _, items in WORKED], persons=persons)
+        sets = [("bread",), ("milk",), ("tea",), ("bread", "milk"), ("milk", "tea")]
+        codes = [tuple(baskets.places[item] for item in own) for own in sets]
+        assert tuple(BasketReader.of_baskets(baskets).matches(codes)) == counts
+        release = as_it_is(baskets)
+        found = measure_baskets(release, BasketScales(queries=ItemQueries(size=1), sensitive=("tea",))).values
+        assert (found["least_support"], found["itemset_risk"]) == ((1, 1) if persons else (2, 1 / 2))
+        assert found["rho"] == pytest.approx(1 / 3 if persons else 2 / 5)
+        path = write_items(release, tmp_path / "out.csv", force=True)[0]
+        holds = {k: audit_baskets(path, f"km-anonymity k={k} m=2", baskets).holds for k in (1, 2, 3)}
+        assert holds == {1: True, 2: persons is None, 3: False}
+        protected = f'privacy-constraints k=2 file="{known}"'
+        found = audit_baskets(path, protected, baskets)
+        assert found.holds and found["protected_risk"] == 1 / 2
+        for rho, said in (("0.34", True), ("0.3", False)):
+            assert audit_baskets(path, f"rho-uncertainty rho={rho} m=0 sensitive=tea", baskets).holds == said
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Invoices of customers, some of whom have many, from `init` to a release of each way to lay the file out."""
+    folder = tmp_path_factory.mktemp("shop")
+    random = np.random.default_rng(4)
+    lines, invoice = ["invoice,customer,item"], 0
+    for customer in range(120):
+        liked = random.choice(12, 4, replace=False)
+        for _ in range(1 + int(9 * random.random() ** 3)):
+            invoice += 1
+            bought = {int(random.choice(liked)) for _ in range(random.integers(1, 4))}
+            lines += [f"{invoice},C{customer:03},i{item:02}" for item in sorted(bought)]
+    (folder / "sales.csv").write_text("\n".join(lines) + "\n")
+    said = ("--baskets", "--person", "customer")
+    assert run("init", "sales.csv", *said, cwd=folder).returncode == 0
+    study = (folder / "study.toml").read_text()
+    head, tail = study.split("requirements = [", 1)
+    small = head + 'requirements = ["km-anonymity k=6 m=2"' + tail[tail.index("]", tail.index("k=100")) :]
+    (folder / "study.toml").write_text(small)
+    assert run("explore", "study.toml", "--out", "map", cwd=folder).returncode == 0
+    return folder
+
+
+def original_of(folder: Path) -> list[tuple[str, set[str]]]:
+    held: dict[str, tuple[str, set[str]]] = {}
+    for row in csv.DictReader((folder / "sales.csv").read_text().splitlines()):
+        held.setdefault(row["invoice"], (row["customer"], set()))[1].add(row["item"])
+    return list(held.values())
+
+
+def rows_in(path: Path) -> list[frozenset[str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return [frozenset(text for text in row if text) for row in csv.reader(file)]
+
+
+def test_invoices_are_counted_in_customers_from_init_to_audit(shop: Path) -> None:
+    original = original_of(shop)
+    points = json.loads((shop / "map/points.json").read_text())["points"]
+    audited = 0
+    for point in points:
+        if "original" in point["anonymizer"] or "one-item" in point["anonymizer"] or point["anonymizer"] == "aa":
+            continue
+        assert point["requirement"] == "km-anonymity k=6 m=2 of=persons"
+        path = f"{point['id']}.csv"
+        assert (
+            run("release", "map", "--point", point["id"], "--to", path, "--set", "legend=never", cwd=shop).returncode
+            == 0
+        )
+        counts = sorted(plain_baskets.persons_of_sets(rows_in(shop / path), original, 2).values())
+        assert counts[0] >= 6
+        wanted = {"least_support": counts[0], "itemset_risk": 1 / counts[0]}
+        wanted["itemset_risk_95"] = 1 / counts[len(counts) - math.ceil(0.95 * len(counts))]
+        assert {name: point["measures"][name] for name in wanted} == pytest.approx(wanted)
+        asked = ("audit", path, "--baskets", "--original", "sales.csv", "--person", "customer", "--json")
+        found = json.loads(run(*asked, "--require", "km-anonymity k=6 m=2", cwd=shop).stdout)
+        assert found["holds"] and found["persons"]["persons"] == 120
+        assert {name: found["measures"][name] for name in wanted} == pytest.approx(wanted)
+        refused = run(*asked, "--require", f"km-anonymity k={counts[0] + 1} m=2", cwd=shop)
+        assert refused.returncode == 1
+        public = json.loads((shop / f"{path}.certificate-public.json").read_text())
+        assert public["measures"] == {} and public["promise"]["requirement"] == "km-anonymity k=6 m=2 of=persons"
+        assert not public["promise"]["parts"][0]["confirmed_by_the_file"]
+        assert public["promise"]["counted"]["unit"] == "persons" and "--require" not in public["verify"]
+        inside = json.loads((shop / f"{path}.certificate.json").read_text())
+        assert run(*inside["verify"][1:], cwd=shop).returncode == 0
+        audited += 1
+    assert audited >= 3
+
+
+def test_counted_in_records_one_customer_fills_a_set_alone(tmp_path: Path) -> None:
+    """By records k=6 holds of what one customer shows six times: then the audit by persons fails."""
+    rows = [(f"{n}", "X", item) for n in range(6) for item in ("y", "z")]
+    rows += [(f"{n}", f"C{n}", item) for n in range(6, 20) for item in ("a", "b")]
+    (tmp_path / "sales.csv").write_text("invoice,customer,item\n" + "".join(",".join(row) + "\n" for row in rows))
+    asked = ("--baskets", "--id", "invoice", "--item", "item", "--require", "km-anonymity k=6 m=2")
+    assert run("anonymize", "sales.csv", *asked, "--to", "records.csv", cwd=tmp_path).returncode == 0
+    original = [("X", {"y", "z"})] * 6 + [(f"C{n}", {"a", "b"}) for n in range(6, 20)]
+    counts = plain_baskets.persons_of_sets(rows_in(tmp_path / "records.csv"), original, 2)
+    assert counts["y", "z"] == 1
+    audit = ("audit", "records.csv", *asked, "--original", "sales.csv")
+    assert run(*audit, cwd=tmp_path).returncode == 0
+    failed = run(*audit, "--person", "customer", cwd=tmp_path)
+    assert failed.returncode == 1 and "shown by too few persons" in failed.stdout
+    made = run("anonymize", "sales.csv", *asked, "--person", "customer", "--to", "persons.csv", cwd=tmp_path)
+    assert made.returncode == 0
+    assert min(plain_baskets.persons_of_sets(rows_in(tmp_path / "persons.csv"), original, 2).values()) >= 6
+
+
+def test_check_counts_customers_and_apply_needs_their_column(shop: Path) -> None:
+    original = original_of(shop)
+    asked = ("--baskets", "--id", "invoice", "--item", "item")
+    found = json.loads(run("check", "sales.csv", *asked, "--person", "customer", "--json", cwd=shop).stdout)
+    persons = plain_baskets.persons_of_sets([items for _, items in original], original, 2)
+    assert found["unit"] == "person" and found["attacked"] == 120
+    assert {tuple(items): n for n, items in found["weakest"]}.items() <= persons.items()
+    assert [n for n, _ in found["weakest"]] == sorted(persons.values())[: len(found["weakest"])]
+    point = next(p for p in json.loads((shop / "map/points.json").read_text())["points"] if p["anonymizer"] == "pcta")
+    to = ("release", "map", "--point", point["id"], "--to", "m.csv", "--mapping", "m.json", "--force")
+    assert run(*to, cwd=shop).returncode == 0
+    done = run("apply", "m.json", "sales.csv", *asked[1:], "--baskets", "--to", "new.csv", cwd=shop)
+    assert done.returncode == 0 and "of=persons" in done.stdout
+    assert Counter(rows_in(shop / "new.csv")) == Counter(rows_in(shop / "m.csv"))
+    (shop / "nameless.csv").write_text("invoice,item\n1,i01\n2,i02\n")
+    refused = run("apply", "m.json", "nameless.csv", *asked[1:], "--baskets", "--to", "no.csv", cwd=shop)
+    assert refused.returncode == 2 and "there is no column 'customer'" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("a b\nc d\n", [], "a list of items without other columns does not say whose it is"),
+        ("i,p,x\n1,A,a\n1,B,b\n", ["--id", "i", "--item", "x"], "the rows with i '1' name several persons in 'p'"),
+        ("i,p,x\n1,A,a\n2,,b\n", ["--id", "i", "--item", "x"], "'p' is missing in some rows"),
+        ("i,q,x\n1,A,a\n2,B,b\n", ["--id", "i", "--item", "x"], "there is no column 'p'"),
+    ],
+)
+def test_persons_of_baskets_that_cannot_be_told_are_refused_in_a_sentence(text, options, said, tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text(text)
+    refused = run("check", "bad.csv", "--baskets", *options, "--person", "p", cwd=tmp_path)
+    assert refused.returncode == 2 and said in refused.stderr and "Traceback" not in refused.stderr
+
+
+def test_persons_are_counted_in_rows_and_in_lists_alike(shop: Path) -> None:
+    original = original_of(shop)
+    table = pa.table({"who": [who for who, _ in original], "items": [sorted(items) for _, items in original]})
+    by_list = read_baskets(table, person="who")
+    by_row = read_baskets(shop / "sales.csv", who="invoice", item="item", person="customer")
+    by_python = baskets_of([items for _, items in original], persons=[who for who, _ in original])
+    assert by_list.digest == by_row.digest == by_python.digest
+    with pytest.raises(BadInputError, match=r"persons cannot be counted where nothing says whose a record is"):
+        anonymize_baskets(baskets_of([{"a"}]), "km-anonymity k=1 m=1 of=persons")
+
+
+@pytest.mark.parametrize("maker", ["lra pieces=3", "partition"])
+def test_makers_that_publish_items_in_several_ways_are_audited_as_written(maker: str, shop: Path) -> None:
+    wanted = "k-anonymity k=5" if maker == "partition" else "km-anonymity k=5 m=2"
+    asked = ("--baskets", "--id", "invoice", "--item", "item", "--person", "customer", "--require", wanted)
+    done = run("anonymize", "sales.csv", *asked, "--with", maker, "--to", "local.csv", "--force", cwd=shop)
+    assert done.returncode == 0, done.stderr
+    open_ = run("audit", "local.csv", "--original", "sales.csv", *asked, "--local", cwd=shop)
+    assert open_.returncode == 1 and "NOT CONFIRMED" in open_.stdout

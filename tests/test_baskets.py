@@ -21,6 +21,7 @@ from plain_baskets import (
     is_honest,
     km_holds,
     matching_holds,
+    owners,
     partitions,
     plain_clusters,
     plain_cut,
@@ -37,7 +38,9 @@ from sfumato.anonymizers.items.coat_pcta import UPCTA
 from sfumato.data.bundled import load_baskets
 from sfumato.data.hierarchies.hierarchy import Level
 from sfumato.data.items import baskets_of, rows_once
-from sfumato.release._itemsets import rare_itemsets
+from sfumato.measures.items.queries import ItemQueries
+from sfumato.measures.scales import BasketScales, measure_baskets
+from sfumato.release._itemsets import Rows, rare_itemsets
 from sfumato.release.item_verification import verify, violations
 from sfumato.release.items import BasketRelease, global_release, set_recoding
 from sfumato.requirements.items import KMAnonymity, SuppressionLimit, UtilityConstraints, basket_requirement
@@ -63,7 +66,12 @@ def random_baskets(draw, most_items=7, most=14):
     """Small baskets, some of them empty, many of them alike."""
     names = "abcdefghij"[: draw(st.integers(1, most_items))]
     own = draw(st.lists(st.sets(st.sampled_from(names)), min_size=1, max_size=most))
-    return baskets_of(own)
+    return baskets_of(own, persons=draw(persons_of(own)))
+
+
+def persons_of(own):
+    """Whose records they are: of few persons, or each of its own."""
+    return st.none() | st.lists(st.integers(0, max(1, len(own) // 2)), min_size=len(own), max_size=len(own))
 
 
 @st.composite
@@ -119,6 +127,48 @@ def test_baskets_keep_every_record_whatever_the_order(given_sets, random):
     }
 
 
+@given(st.data())
+@tries(60)
+def test_baskets_keep_every_record_of_every_person_however_they_are_called(data):
+    given_sets = data.draw(st.lists(st.frozensets(st.sampled_from("abc")), min_size=1, max_size=12))
+    persons = data.draw(persons_of(given_sets).filter(bool))
+    own = baskets_of(given_sets, persons=persons)
+
+    def by_person(sets, whose):
+        held = Counter(zip(whose, map(frozenset, sets), strict=True))
+        return sorted(sorted((sorted(s), n) for (who, s), n in held.items() if who == one) for one in set(whose))
+
+    assert by_person(records(own), owners(own)) == by_person(given_sets, persons)
+    assert own.filled == len({who for record, who in zip(given_sets, persons, strict=True) if record})
+    other = data.draw(st.permutations(list(zip(given_sets, (-who for who in persons), strict=True))))
+    assert baskets_of([s for s, _ in other], persons=[who for _, who in other]).digest == own.digest
+
+
+@given(st.lists(st.frozensets(st.sampled_from("abcdef")), min_size=1, max_size=14), st.integers(1, 4), st.data())
+@tries(60)
+def test_one_record_for_every_person_gives_what_records_give(given_sets, k, data):
+    """The releases, and all that is measured of them, are equal to the last digit."""
+    maker = data.draw(st.sampled_from([*KM_MAKERS, "partition fanout=2"]))
+    text = f"k-anonymity k={k}" if maker.startswith("partition") else f"km-anonymity k={k} m=2"
+    made, found = [], []
+    for persons in (None, data.draw(st.permutations(range(len(given_sets))))):
+        own = baskets_of(given_sets, persons=persons)
+        try:
+            made.append(anonymize_baskets(own, text, maker))
+        except InfeasibleError as error:
+            made.append(str(error).replace(" of=persons", "").replace("person", "record"))
+            continue
+        if own.items:
+            measured = measure_baskets(made[-1], BasketScales(queries=ItemQueries(size=1), sensitive=own.items[:1]))
+            found.append((dict(measured.values), measured.intervals, measured.matching))
+    if isinstance(made[0], str):
+        assert made[0] == made[1]
+        return
+    assert found[:1] == found[1:]
+    assert published(made[0]) == published(made[1]) and (made[0].piece == made[1].piece).all()
+    assert [list(each.parts) for each in made[0].recodings] == [list(each.parts) for each in made[1].recodings]
+
+
 def test_items_that_are_numbers_are_in_the_order_of_numbers():
     assert baskets_of([["10", "9"], ["100"]]).items == ("9", "10", "100")
 
@@ -135,12 +185,12 @@ def test_rows_once_is_what_sets_say(pairs):
 @given(random_baskets(), st.integers(1, 4), st.integers(1, 5))
 @tries(60)
 def test_rare_itemsets_are_those_that_loops_find(own, size, k):
-    found, counts, least = rare_itemsets(own.starts, own.codes, own.weights, len(own.items), size, k)
-    plain = supports(records(own), size)
+    found, counts, least = rare_itemsets(Rows.of_baskets(own), size, k)
+    plain = supports(records(own), size, owners(own))
     named = {tuple(own.items[i] for i in codes): int(n) for codes, n in zip(found, counts, strict=True)}
     assert named == {key: n for key, n in plain.items() if n < k}
     assert least == min(plain.values(), default=0)
-    few, _, _ = rare_itemsets(own.starts, own.codes, own.weights, len(own.items), size, k, most=1)
+    few, _, _ = rare_itemsets(Rows.of_baskets(own), size, k, most=1)
     assert len(few) == min(1, len(named))
 
 
@@ -218,15 +268,17 @@ def test_every_release_is_km_anonymous(maker, own, k, m, data):
     assert km_holds(release, k, m)
     assert matching_holds(release, k, m)
     assert is_honest(release)
-    again = anonymize_baskets(baskets_of(records(own)[::-1], own.tree), KMAnonymity(k, m), maker)
+    persons = None if own.persons is None else owners(own)[::-1]
+    again = anonymize_baskets(baskets_of(records(own)[::-1], own.tree, persons=persons), KMAnonymity(k, m), maker)
     assert again.recodings[0].labels == release.recodings[0].labels
 
 
 def skewed_baskets(seed, items=9, records=30):
-    """Baskets in which some items are common and others rare, as they are in shops."""
+    """Baskets in which some items are common and others rare, as they are in shops; of every other seed by persons."""
     random = np.random.default_rng(seed)
     chances = random.random(items) ** 2
-    return baskets_of([[f"i{i}" for i in np.flatnonzero(random.random(items) < chances)] for _ in range(records)])
+    sets = [[f"i{i}" for i in np.flatnonzero(random.random(items) < chances)] for _ in range(records)]
+    return baskets_of(sets, persons=(records * random.random(records) ** 2).astype(int) if seed % 4 > 1 else None)
 
 
 STRATEGIES = list(
@@ -247,7 +299,7 @@ def test_clusters_are_merged_as_a_plain_account_of_the_algorithm_says(choices):
         release = maker.anonymize(own, KMAnonymity(k, 2), blocks, SuppressionLimit(1.0))
         rows = [{own.places[item] for item in record} for record in records(own)]
         allowed = None if blocks is None else dict(enumerate(blocks.blocks(own).tolist()))
-        plain = plain_clusters(rows, range(len(own.items)), k, 2, maker, allowed)
+        plain = plain_clusters(rows, range(len(own.items)), k, 2, maker, allowed, whose=owners(own))
         assert {frozenset(members) for members in release.recoding.members} == plain
 
 
@@ -260,7 +312,7 @@ def test_parts_are_priced_by_the_tree_as_the_plain_account_says(visit):
         own, k = own.with_tree(tree), 3 + seed % 3
         nodes = [{own.places[leaf] for leaf in tree.leaves[low : high + 1]} for low, high in tree.nodes]
         rows = [{own.places[item] for item in record} for record in records(own)]
-        plain = plain_clusters(rows, range(len(own.items)), k, 2, maker, nodes=nodes)
+        plain = plain_clusters(rows, range(len(own.items)), k, 2, maker, nodes=nodes, whose=owners(own))
         release = maker.anonymize(own, KMAnonymity(k, 2))
         assert {frozenset(members) for members in release.recoding.members} == plain
     with pytest.raises(BadInputError, match="loss=tree needs a tree of items"):
@@ -323,7 +375,7 @@ def test_what_items_are_worth_is_honoured_as_the_plain_account_says(choices, tmp
         rows = [{data.places[item] for item in record} for record in records(data)]
         allowed = None if blocks is None else dict(enumerate(blocks.blocks(data).tolist()))
         owner = Owned(weights, penalties, most)
-        plain = plain_clusters(rows, range(items), k, 2, UPCTA(*choices), allowed, owner)
+        plain = plain_clusters(rows, range(items), k, 2, UPCTA(*choices), allowed, owner, whose=owners(data))
         assert {frozenset(members) for members in release.recoding.members} == plain
         gone[blocks is None] += items - sum(map(len, plain))
     assert min(gone.values()) > 0  # both by choice and for want of partners
@@ -334,7 +386,7 @@ def test_verifying_finds_the_last_record_that_lacks(seed):
     """The least support of a pair is the largest k that holds; one more is refused."""
     own = skewed_baskets(seed)
     release = global_release(own, set_recoding(own.items, np.arange(len(own.items)) // 2))
-    least = min(n for size in (1, 2) for n in supports(published(release), size).values())
+    least = min(n for size in (1, 2) for n in supports(published(release), size, owners(own)).values())
     assert not violations(release, KMAnonymity(least, 2))
     assert violations(release, KMAnonymity(least + 1, 2))[0].support == least
 
@@ -361,7 +413,8 @@ def test_aa_lifts_many_items_as_the_plain_account_says(seed):
     own = skewed_baskets(seed, items=10)
     own = own.with_tree(balanced_tree(own.items, 2 + seed % 2))
     release = anonymize_baskets(own, KMAnonymity(2 + seed % 5, 2 + seed % 2), "aa")
-    cut = plain_cut(records(own), own.items, 2 + seed % 5, 2 + seed % 2, plain_tree(own.tree, own.items))
+    chains = plain_tree(own.tree, own.items)
+    cut = plain_cut(records(own), own.items, 2 + seed % 5, 2 + seed % 2, chains, whose=owners(own))
     members = {frozenset(own.items[i] for i in part) for part in release.recoding.members}
     assert members == {node[0] for node in cut.values()}
 
@@ -373,7 +426,7 @@ def test_aa_lifts_as_a_plain_account_of_the_algorithm_says(own, k, m, data):
         return
     own = own.with_tree(data.draw(random_trees(own.items)))
     release = anonymize_baskets(own, KMAnonymity(k, m), "aa")
-    cut = plain_cut(records(own), own.items, k, m, plain_tree(own.tree, own.items))
+    cut = plain_cut(records(own), own.items, k, m, plain_tree(own.tree, own.items), whose=owners(own))
     members = {frozenset(own.items[i] for i in part) for part in release.recoding.members}
     assert members == {node[0] for node in cut.values()}
     assert sorted(release.recoding.leaves.tolist()) == sorted(node[1] for node in set(cut.values()))
@@ -521,7 +574,7 @@ def test_a_constraint_that_a_merge_brings_into_being_is_served(tmp_path):
 def test_partition_hides_every_basket_among_k(own, k, data):
     if data.draw(st.booleans()):
         own = own.with_tree(data.draw(random_trees(own.items)))
-    empty = own.size - own.filled
+    empty = len({who for record, who in zip(records(own), owners(own), strict=True) if not record})
     if 0 < empty < k or 0 < own.filled < k:
         with pytest.raises(InfeasibleError, match="cannot look like the others"):
             anonymize_baskets(own, f"k-anonymity k={k}", "partition fanout=2")
@@ -726,9 +779,9 @@ def test_bms_webview_2_has_the_supports_of_the_notes(shared):
     own = read_baskets(shared / "data/transactions/bms_webview_2.dat.gz")
     assert (own.size, own.distinct, len(own.items), own.lengths.max()) == (77_512, 48_684, 3_340, 161)
     for k, (pairs, items) in VIOLATED.items():
-        found, _, least = rare_itemsets(own.starts, own.codes, own.weights, len(own.items), 2, k)
+        found, _, least = rare_itemsets(Rows.of_baskets(own), 2, k)
         assert (len(found), int((own.supports < k).sum()), least) == (pairs, items, 1)
-    found, _, _ = rare_itemsets(own.starts, own.codes, own.weights, len(own.items), 2, own.size)
+    found, _, _ = rare_itemsets(Rows.of_baskets(own), 2, own.size)
     assert len(found) == 722_045
 
 

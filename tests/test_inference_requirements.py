@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from fractions import Fraction
 from itertools import combinations, permutations
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 import plain_inference as plain
 import sfumato
-from plain_baskets import is_honest, published
+from plain_baskets import is_honest, owners, published
 from sfumato import BadInputError, DeltaDisclosure, InfeasibleError, audit_baskets, tree
 from sfumato.anonymizers.items import anonymize_baskets, usual_maker
 from sfumato.data.items import baskets_of
@@ -29,20 +30,25 @@ MAKERS = ["suppress-control", "td-control"]
 ALL = "suppression share=1"
 
 
-# -- the definitions, plainly: over lists of sets of texts ---------------------------------------------------
+# -- the definitions, plainly: over sets of texts, each with its person --------------------------------------
 
 
 def occurring(rows, most, allowed):
     """Every set of up to `most` allowed texts that some row shows."""
-    return {frozenset(some) for row in rows for n in range(most + 1) for some in combinations(row & allowed, n)}
+    return {frozenset(some) for row, _ in rows for n in range(most + 1) for some in combinations(row & allowed, n)}
 
 
 def fitting(rows, known):
-    return [row for row in rows if known <= row]
+    """The persons with a row that shows all that is known."""
+    return {who for row, who in rows if known <= row}
+
+
+def texts_of(rows):
+    return frozenset().union(*(row for row, _ in rows))
 
 
 def rho_holds(rows, secret, rho, m):
-    texts = frozenset().union(*rows)
+    texts = texts_of(rows)
     return all(
         Fraction(len(fitting(rows, known | {item})), len(fitting(rows, known))) <= rho
         for known in occurring(rows, m, texts)
@@ -51,7 +57,7 @@ def rho_holds(rows, secret, rho, m):
 
 
 def coherent(rows, private, h, k, p):
-    public = frozenset().union(*rows) - private
+    public = texts_of(rows) - private
     return all(
         (not known or len(fitting(rows, known)) >= k)
         and all(Fraction(len(fitting(rows, known | {item})), len(fitting(rows, known))) <= h for item in private)
@@ -69,7 +75,7 @@ def rules_hold(rows, rules, k, c, stands):
                 return False
             if concluded <= stands.keys() and fit:
                 behind = frozenset(stands[item] for item in concluded)
-                if Fraction(len(fitting(fit, behind)), len(fit)) > c:
+                if Fraction(len(fitting(rows, texts | behind)), len(fit)) > c:
                     return False
     return True
 
@@ -88,10 +94,13 @@ def stands(release):
 
 
 def written(release, path):
-    """The rows of the file, read by nothing of ours."""
+    """The rows of the file, read by nothing of ours, each with its person."""
     write_items(release, path, force=True)
     with path.open(newline="", encoding="utf-8") as stream:
-        return [frozenset(text for text in row if text) for row in csv.reader(stream)]
+        rows = [frozenset(text for text in row if text) for row in csv.reader(stream)]
+    shown = list(zip(map(frozenset, published(release)), owners(release.baskets), strict=True))
+    assert Counter(rows) == Counter(row for row, _ in shown)
+    return shown
 
 
 @st.composite
@@ -103,7 +112,8 @@ def baskets_and_secrets(draw):
         rows, occurring_names = [*rows, {"a", "b"}], ["a", "b"]
     secret = draw(st.sets(st.sampled_from(occurring_names), min_size=1, max_size=3))
     hierarchy = tree([["y", *"abc"], ["z", *"defg"]]) if draw(st.booleans()) else None
-    return baskets_of(rows, hierarchy), frozenset(secret)
+    of_few = st.lists(st.integers(0, len(rows) // 2), min_size=len(rows), max_size=len(rows))
+    return baskets_of(rows, hierarchy, persons=draw(st.none() | of_few)), frozenset(secret)
 
 
 SHARES = st.sampled_from(["0", "0.25", "0.3333333333", "0.5", "0.75", "1"])

@@ -123,7 +123,7 @@ class Audit(Quiet):
     """For every sensitive attribute, where there are several earlier files."""
 
     households: Together | None = None
-    persons: PersonAudit | None = None
+    persons: PersonAudit | item_audit.ItemPersons | None = None
     """Who stands behind the groups, where persons are counted; without it all numbers count records."""
 
     has_items: bool = False
@@ -156,6 +156,7 @@ class Audit(Quiet):
         known = OF_ALL + (OF_ITEMS if self.has_items else OF_TABLES)
         known += OF_GROUPS if self.quasi else ()
         known += ("items", "rare") if self.items is not None else ()
+        known += ("persons",) if self.persons is not None else ()
         content = {"holds": self.holds, **{name: value for name, value in asdict(self).items() if name in known}}
         if self.coverage is not None and not self.quasi:
             content["coverage"]["holds"] = self.coverage.holds
@@ -306,6 +307,7 @@ def audit_baskets(
     known: int | None = None,
     legend: Legend | None = None,
     local: bool = False,
+    named: Mapping[tuple[frozenset[str], int], int] | None = None,
     **reading: Any,
 ) -> Audit:
     """Measure any published file of baskets from what stands in it.
@@ -315,6 +317,8 @@ def audit_baskets(
     published text stands for where neither the text nor the tree does; if it is not given, the one that lies beside the
     file (`FILE.legend.json`) is read, unless it speaks of another file. `local` says
     that an item may be published in one way here and in another there: then less can be checked.
+    Where the original says whose its baskets are, persons are counted. Whoever wrote the file has `named`: how many
+    records that show a set of texts persons of each kind have.
 
     `reading` says how the file is read. One with one item per row (`who`, `item`) is recognised by the names of its
     columns, unless every line is a record (`lines=True`); `column` names that of lists. `separator` and `encoding` are
@@ -325,22 +329,27 @@ def audit_baskets(
     beside: tuple[str, ...] = ()
     if legend is None and not isinstance(file, PublishedRecords):
         legend, beside = legend_beside(Path(file))
-    wanted = None if require is None else basket_requirement(require)
+    wanted = None
+    if require is not None:
+        wanted = basket_requirement(require).counting(original is not None and original.persons is not None)
     usual = wanted.m if isinstance(wanted, KMAnonymity) else item_audit.USUAL_KNOWN
     known = usual if known is None else known
     check_whole("known", known, least=1)
-    counted = {size: read.itemsets(size) for size in range(1, known + 1)}
     readings = None if original is None else item_audit.stands_for(read.labels, original.items, original.tree, legend)
     if wanted is not None and wanted.names_items and readings is None:
         raise BadInputError(t("audit_error.names_items", name=wanted.name))
+    people, persons, checked = read, None, None
+    if original is not None and readings is not None:
+        checked = covered(read, original, readings, local)
+    if checked is not None and original is not None and original.persons is not None:
+        people, persons = item_audit.by_persons(read, original, readings, checked, named)
+    counted = {size: people.itemsets(size) for size in range(1, known + 1)}
     measures, listed = item_audit.itemset_measures(counted), list[item_audit.RareSet]()
     if isinstance(wanted, PrivacyConstraints):
         assert original is not None and readings is not None
-        listed = item_audit.known_lines(read, wanted, original, readings)
+        listed = item_audit.known_lines(people, wanted, original, readings)
         measures = {"protected_risk": 1 / min((line.records for line in listed), default=inf)} | measures
-    checked = None
     if original is not None and readings is not None:
-        checked = covered(read, original, readings, local)
         measures |= {} if local else item_losses(read, original, readings)
     many, notices = t("notice.records_show", records=read.records), [*read.notices, *beside]
     notices += [t("notice.nothing_nobody_finds_person", empty=read.empty, many=many)] if read.empty else []
@@ -349,15 +358,16 @@ def audit_baskets(
         read.origin,
         read.records,
         measures,
-        require,
-        tuple(item_audit.basket_failures(read, wanted, counted, original, readings, listed)),
+        None if wanted is None else str(wanted),
+        tuple(item_audit.basket_failures(people, wanted, counted, original, readings, listed)),
         checked,
         tuple(notices),
         has_items=True,
         published_items=len(read.labels),
         empty=read.empty,
         known=known,
-        weakest=tuple(item_audit.weakest(read, counted)),
+        weakest=tuple(item_audit.weakest(people, counted)),
+        persons=persons,
     )
 
 

@@ -23,7 +23,14 @@ import numpy as np
 
 from sfumato.auditing import items as item_rules
 from sfumato.auditing._against_original import observed_hierarchy
-from sfumato.auditing._item_coverage import EXAMPLES, OriginalRecords, RowMatching, size_behind
+from sfumato.auditing._item_coverage import (
+    EXAMPLES,
+    OriginalRecords,
+    RowMatching,
+    persons_showing,
+    size_behind,
+    written_by_persons,
+)
 from sfumato.auditing.coverage import Coverage, Located
 from sfumato.auditing.decision import failures
 from sfumato.auditing.items import Legend
@@ -59,6 +66,24 @@ NONE = "none"
 
 Supports = Mapping[int, item_rules.SetSupports]
 """By the size of sets, what is counted of them."""
+
+
+@dataclass(frozen=True, repr=False)
+class ItemPersons(Quiet):
+    """Whose the records of a file with items are, by the original."""
+
+    spoken: ClassVar[tuple[str, ...]] = ("holds",)
+
+    persons: int
+    """The persons of the file; 0 where it is not certain whose its records are."""
+
+    unconfirmed: tuple[str, ...] = ()
+    """Why persons could not be counted."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing that is required stays open."""
+        return not self.unconfirmed
 
 
 @dataclass(frozen=True, repr=False)
@@ -325,7 +350,8 @@ def basket_failures(
     lines: Sequence[RareSet],
 ) -> Iterator[BasketFailure]:
     """Find what does not hold; `lines` are the listed sets of known items that some records fit."""
-    many, fault = None, BasketFailure.fault
+    persons = read.person is not None
+    many, fault = None, "shown by too few persons" if persons else BasketFailure.fault
     if isinstance(wanted, KMAnonymity):
         every = _up_to(read, counted, wanted.m)
         many = sum(int((of_size.records < wanted.k).sum()) for of_size in every.values())
@@ -338,17 +364,38 @@ def basket_failures(
         assert original is not None and readings is not None
         sizes = {label: size_behind(label, items, original) for label, items in readings.items()}
         rare = [RareSet(n, items) for n, items in item_rules.faults(read, wanted, original, readings, sizes)]
-        fault = "followed too surely by a sensitive item, or in too few records"
+        fault = f"followed too surely by a sensitive item, or {fault}"
     else:
         return
     if rare:
         yield BasketFailure(str(wanted), len(rare) if many is None else many, tuple(_rarest(rare)), fault)
 
 
+def by_persons(
+    read: item_rules.PublishedRecords,
+    original: Baskets,
+    readings: item_rules.Readings | None,
+    checked: Coverage,
+    named: Mapping[tuple[frozenset[str], int], int] | None,
+) -> tuple[item_rules.PublishedRecords, ItemPersons]:
+    """Count persons: where every item is published in one way, by the original; else by the rows as they were written.
+
+    Where neither says whose the records are, they stay counted as records, and nothing is confirmed.
+    """
+    if checked.holds and checked.exact:
+        whose = persons_showing(original, readings or {})
+    elif not checked.holds or named is None:
+        return read, ItemPersons(0, (t("audit_notice.whose_records"),))
+    else:
+        whose = written_by_persons(read, original, named)
+    people = read.of_persons(whose)
+    return people, ItemPersons(people.records)
+
+
 def known_lines(
     read: item_rules.PublishedRecords, wanted: PrivacyConstraints, original: Baskets, readings: item_rules.Readings
 ) -> list[RareSet]:
-    """Count the records that fit the listed sets of known items; those that no record fits tell of nobody."""
+    """Count who fits the listed sets of known items, records or persons; those that no record fits tell of nobody."""
     shows = item_rules.labels_by_item(readings)
     counted: dict[frozenset[tuple[str, ...]], int] = {}
     fitting = []
@@ -356,7 +403,7 @@ def known_lines(
         known = frozenset(shows[code] for code in itemset if code in shows)  # a suppressed item tells nothing
         if known and known not in counted:
             look()
-            counted[known] = int(read.weights[read.rows_showing(known)].sum())
+            counted[known] = read.count(read.rows_showing(known))
         if known and counted[known]:
             fitting.append(RareSet(counted[known], tuple(original.items[code] for code in itemset)))
     return fitting

@@ -79,6 +79,10 @@ class PublishedRecords:
     weights: NDArray[np.int64]
     """How many records are like each distinct one."""
 
+    person: NDArray[np.int64] | None = None
+    """Where persons are counted, the kind of persons whose each distinct record is, and `weights` how many these are.
+    A record of another kind is another distinct one."""
+
     notices: tuple[str, ...] = ()
     """What was noticed while reading them."""
 
@@ -91,7 +95,22 @@ class PublishedRecords:
     def beside(counted: Counted, quasi: tuple[str, ...], items: str, sets: ItemSets) -> PublishedRecords:
         """Take the counted tuples of a table apart that has its sets of items in a column."""
         starts, codes = taken_rows(sets.starts, sets.codes, counted.columns[items].codes)  # type: ignore[arg-type]
-        return PublishedRecords("", sets.labels, starts, codes, counted.counts, (), counted, quasi)  # type: ignore[arg-type]
+        return PublishedRecords("", sets.labels, starts, codes, counted.counts, None, (), counted, quasi)  # type: ignore[arg-type]
+
+    def of_persons(self, whose: Mapping[tuple[Shown, int], int]) -> PublishedRecords:
+        """Count persons instead: `whose` says how many persons of each kind have a record that shows a set of texts."""
+        place = {label: code for code, label in enumerate(self.labels)}
+        rows = sorted((person, sorted(place[label] for label in shown), n) for (shown, person), n in whose.items())
+        starts = np.cumsum([0, *(len(codes) for _, codes, _ in rows)])
+        codes = np.array([code for _, codes, _ in rows for code in codes], np.int64)
+        persons, weights = (np.array(each, np.int64) for each in zip(*((row[0], row[2]) for row in rows), strict=True))
+        return PublishedRecords(self.origin, self.labels, starts, codes, weights, persons)
+
+    def count(self, rows: NDArray[np.int64]) -> int:
+        """Count the records, or the persons, that some distinct records are of."""
+        if self.person is None:
+            return int(self.weights[rows].sum())
+        return sum(dict(zip(self.person[rows].tolist(), self.weights[rows].tolist(), strict=True)).values())
 
     @cached_property
     def _groups(self) -> tuple[Counts, Counts]:
@@ -125,10 +144,10 @@ class PublishedRecords:
             rows[frozenset(labels[lo:hi])] += n
         return rows
 
-    @property
+    @cached_property
     def records(self) -> int:
-        """The number of records."""
-        return int(self.weights.sum())
+        """The number of records, or of persons."""
+        return self.count(np.arange(len(self.weights)))
 
     @property
     def empty(self) -> int:
@@ -142,18 +161,15 @@ class PublishedRecords:
 
     @cached_property
     def supports(self) -> Counter[str]:
-        """How many records show each."""
-        records: Counter[str] = Counter()
-        for labels, n in self.rows.items():
-            records.update(dict.fromkeys(labels, n))
-        return records
+        """How many records, or persons, show each."""
+        return Counter({label: self.count(rows) for label, rows in self.postings.items()})
 
     @cached_property
     def postings(self) -> Mapping[str, NDArray[np.int64]]:
         """The distinct records that show each label, ascending."""
         row = np.repeat(np.arange(len(self.weights)), self.lengths)[np.argsort(self.codes, kind="stable")]
         ends = np.cumsum(np.bincount(self.codes, minlength=len(self.labels)))
-        return dict(zip(self.labels, np.split(row, ends[:-1]), strict=True))
+        return dict(zip(self.labels, np.split(row, ends[:-1]), strict=False))  # without labels there is one empty part
 
     def rows_showing(self, known: Iterable[tuple[str, ...]]) -> NDArray[np.int64]:
         """Find the distinct records that show at least one label of every tuple: posting lists, the shortest first."""
@@ -170,8 +186,9 @@ class PublishedRecords:
         return np.unique(np.concatenate([np.zeros(0, np.int64), *(self.postings[label] for label in labels)]))
 
     def itemsets(self, size: int) -> SetSupports:
-        """Count the records of every set of `size` published items that a group shows."""
-        tally = SetTally(size, len(self.labels), len(self.sizes))
+        """Count the records, or persons, of every set of `size` published items that a group shows."""
+        of_persons, whose = self.person is not None, self.group if self.person is None else self.person
+        tally = SetTally(size, len(self.labels), int(whose.max(initial=0)) + 1)
         for length in np.unique(self.lengths[self.lengths >= size]).tolist():
             rows = np.flatnonzero(self.lengths == length)
             codes = self.codes[self.starts[rows, None] + np.arange(length)]
@@ -180,8 +197,14 @@ class PublishedRecords:
                 for start in range(0, len(rows), step):
                     some = np.repeat(rows[start : start + step], len(chosen))
                     block = codes[start : start + step, chosen].reshape(-1, size)
-                    tally.add(np.column_stack([self.group[some], block]), self.weights[some])
+                    tally.add(np.column_stack([whose[some], block]), self.weights[some])
         sets, records = tally.joined()
+        if of_persons:  # a person is in a set once, whatever shows it
+            number = dict(zip(whose.tolist(), self.weights.tolist(), strict=True))
+            once = SetTally(size, len(self.labels), 1)
+            persons = np.array([number[person] for person in sets[:, 0].tolist()], np.int64)
+            once.add(np.column_stack([np.zeros(len(sets), np.int64), sets[:, 1:]]), persons)
+            sets, records = once.joined()
         return SetSupports(sets[:, 0], sets[:, 1:], records)
 
 
@@ -479,11 +502,11 @@ def _of_lines(read: PublishedRecords, wanted: PSRules, original: Baskets, readin
     for known, concluded in wanted.rules(original):
         visible = [shows[code] for code in known if code in shows]  # a suppressed item tells nothing
         fitting = read.rows_showing(visible) if visible else everybody
-        records = int(read.weights[fitting].sum())
+        records = read.count(fitting)
         if visible and 0 < records < wanted.k:
             yield records, tuple(original.items[code] for code in known)
         both = read.rows_showing([*visible, *(shows.get(code, ()) for code in concluded)])
-        if int(read.weights[both].sum()) > (wanted.share + SLACK) * records:
+        if read.count(both) > (wanted.share + SLACK) * records:
             names = (original.items[code] for code in concluded)
             yield records, (*(original.items[code] for code in known), *(f"-> {name}" for name in names))
 

@@ -267,6 +267,10 @@ class Named(Known):
     person: Annotated[str | None, option(shared.PERSON)] = None
     one_record_per_person: Annotated[bool, option(shared.ONE_RECORD_PER_PERSON)] = False
 
+    def refuse_for_baskets(self, more: Mapping[str, object] | None = None) -> None:
+        """Raise where something was given that is about tables only: baskets have a person and no other column."""
+        refuse({**self.given(), "--person": None, **(more or {})}, ABOUT_TABLES)
+
     def of_rows(self, rows: Engine) -> dict[str, tuple[str, ...]]:
         """Return the roles with comma lists split, unless a column has the whole name."""
         lists = {name: given for name, given in self.values().items() if isinstance(given, list)}
@@ -304,17 +308,22 @@ class OfBaskets(OptionGroup):
 
         return self.baskets or (source in BASKETS and not Path(source).is_file())
 
-    def declaration(self, source: str, reading: TextFile) -> BasketsDeclaration:
-        """Return the declaration of the baskets."""
+    def declaration(self, source: str, reading: TextFile, person: str | None = None) -> BasketsDeclaration:
+        """Return the declaration of the baskets, and of their persons."""
         from sfumato.data.declaration import BasketsDeclaration
 
         reading.refuse_for_baskets()
         separator = self.separator or reading.delimiter
         at = self.id, self.item, self.column, separator, self.lines or None, self.tree
-        return BasketsDeclaration(source, *at, reading.encoding, reading.memory, reading.spill)
+        return BasketsDeclaration(source, *at, reading.encoding, reading.memory, reading.spill, person)
 
     def declared_in(
-        self, name: str, reading: TextFile, separator: str | None = None, encoding: str | None = None
+        self,
+        name: str,
+        reading: TextFile,
+        separator: str | None = None,
+        encoding: str | None = None,
+        person: str | None = None,
     ) -> BasketsDeclaration:
         """Return the declaration of baskets in a study, bundled, or in a file with these options."""
         from sfumato.auditing.question import study_file
@@ -324,7 +333,7 @@ class OfBaskets(OptionGroup):
         path = study_file(name)
         if path is None:
             at = self.id, self.item, self.column, separator, self.lines or None, self.tree
-            return BasketsDeclaration(name, *at, encoding, reading.memory, reading.spill)
+            return BasketsDeclaration(name, *at, encoding, reading.memory, reading.spill, person)
         if separator is not None:
             raise refusal("set_original_separator", path=path)
         study = read_study(str(path))

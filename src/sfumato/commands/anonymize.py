@@ -15,6 +15,7 @@ from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import refusal, t
 
 if TYPE_CHECKING:
+    from sfumato.data.declaration import BasketsDeclaration
     from sfumato.publish.publication import Target
     from sfumato.tradeoff.study.candidate import Candidate
 
@@ -90,11 +91,11 @@ def anonymize(
         items.refuse_alone()
         options.refuse(recipe.of_items, OF_ITEMS)
     if alone:
-        given = {**roles.given(), **about.given(), "--set na": reading.na}
-        options.refuse({**given, "--suppress": recipe.suppress}, options.ABOUT_TABLES)
-        options.refuse({} if study is None else reading.given(), said)
-        declared = DataDeclaration(items=baskets.declaration(table, reading)) if study is None else study.data
-        candidate = _of_baskets(recipe, target, declared.sets.tree is not None)
+        roles.refuse_for_baskets({**about.given(), "--set na": reading.na, "--suppress": recipe.suppress})
+        options.refuse({} if study is None else {**reading.given(), "--person": roles.person}, said)
+        sets = baskets.declaration(table, reading, roles.person) if study is None else None
+        declared = DataDeclaration(items=sets) if study is None else study.data
+        candidate = _of_baskets(recipe, target, declared.sets)
     else:
         if beside:
             candidate = _of_items(recipe, target, baskets.tree is not None)
@@ -179,7 +180,7 @@ def _of_items(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candidat
     return made
 
 
-def _of_baskets(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candidate:
+def _of_baskets(recipe: RecipeOptions, target: Target, sets: BasketsDeclaration) -> Candidate:
     """Return the candidate for baskets."""
     from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, basket_anonymizer, usual_maker
     from sfumato.publish.publication import basket_layout
@@ -189,8 +190,8 @@ def _of_baskets(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candid
     basket_layout(target)
     if len(recipe.require) != 1:
         raise refusal("baskets_need_requirement")
-    wanted = basket_requirement(recipe.require[0])
-    maker = basket_anonymizer(usual_maker(wanted, has_tree) if recipe.maker is None else recipe.maker)
+    wanted = basket_requirement(recipe.require[0]).counting(sets.person is not None)
+    maker = basket_anonymizer(usual_maker(wanted, sets.tree is not None) if recipe.maker is None else recipe.maker)
     if recipe.maker is None and str(maker) == TREE_MAKER:
         kept = t("notice.sets_items_keep_branches")
         tell([t("notice.takes_no_notice_tree", kept=kept, DEFAULT_MAKER=DEFAULT_MAKER)])

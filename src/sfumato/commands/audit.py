@@ -114,8 +114,8 @@ def audit(
     if certificate is not None and _certified(Path(file), certificate, wanted, as_json):
         return
     if about_items.items is None and baskets.baskets:
-        refuse({**roles.given(), **about.given()}, NO_TABLE)
-        found = _of_baskets(file, wanted, original, baskets, about_baskets, text, escaped_formulas)
+        refuse({**roles.given(), **about.given(), "--person": None}, NO_TABLE)
+        found = _of_baskets(file, wanted, original, baskets, about_baskets, text, escaped_formulas, about.person)
     else:
         more = _about_items(Path(file), original, about, baskets, about_baskets, about_items)
         found = _of_table(file, wanted, roles, original, about, text, escaped_formulas, more)
@@ -200,6 +200,7 @@ def _of_baskets(
     about: AboutBaskets,
     text: TextFile,
     escaped: bool,
+    person: str | None,
 ) -> Audit:
     """Audit published baskets."""
     from sfumato.auditing.audit import audit_baskets
@@ -216,9 +217,11 @@ def _of_baskets(
                 of_original = replace(baskets, id=None, item=None)
             else:
                 who = item = column = None
-        said = about.original_separator, original.original_encoding
+        said = about.original_separator, original.original_encoding, person
         against = of_original.declared_in(original.original, text, *said).open()
         tell(against.notices)
+    elif person is not None:
+        raise BadInputError(t("audit_error.persons_alone", person=person))
     elif baskets.tree is not None:
         raise refusal("tree_says_items_published")
     legend = None if about.legend_file is None else read_legend(about.legend_file)

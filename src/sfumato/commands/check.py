@@ -85,7 +85,8 @@ def _items(
     if baskets.baskets:
         items.refuse_alone()
         announce_first_run()
-        return check_items(baskets.declaration(name, reading).open(), known=known)
+        roles.refuse_for_baskets()
+        return check_items(baskets.declaration(name, reading, roles.person).open(), known=known)
     study = read_study(name) if baskets.are_meant(name) or name.lower().endswith(".toml") else None
     if study is None or study.section != "items":
         items.refuse_alone()

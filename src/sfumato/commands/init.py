@@ -107,8 +107,8 @@ def _items(
 
     if not items.are_meant:
         items.refuse_alone()
-        options.refuse(roles.given(), options.ABOUT_TABLES)
-        declared = DataDeclaration(items=baskets.declaration(table, reading))
+        roles.refuse_for_baskets()
+        declared = DataDeclaration(items=baskets.declaration(table, reading, roles.person))
         return declared, declared.open()
     if not roles.quasi:
         raise refusal("name_columns_others_may")

@@ -67,7 +67,7 @@ def apply(
     if not of_items or known.boxes is None:
         refuse({"--set items-file": items_file}, t("notice.about_mapping_table_items"))
     if of_items and known.boxes is None:
-        declared = baskets.declaration(table, reading)
+        declared = baskets.declaration(table, reading, known.person)
         files += declared.files
         announce_first_run()
         recoded = applied(known, declared.open(), rest)  # type: ignore[arg-type]

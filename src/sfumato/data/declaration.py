@@ -256,6 +256,7 @@ class BasketsDeclaration(SectionDeclaration):
     encoding: Annotated[str | None, option.ENCODING] = None
     memory: Annotated[str | None, option.MEMORY] = None
     spill: Annotated[str | None, option.SPILL] = None
+    person: Annotated[str | None, option.PERSON] = None
 
     section: ClassVar[str] = "baskets"
     bundled_as: ClassVar[str] = "bundled baskets"
@@ -264,6 +265,8 @@ class BasketsDeclaration(SectionDeclaration):
     def open(self) -> Baskets:
         """Open the baskets."""
         if self.is_bundled:
+            if self.person is not None:
+                raise refusal("person_of_bundled_baskets", baskets=self)
             return with_tree(bundled.load_baskets(self.source), self.tree)
         bundled.check_named(self.source, "baskets", bundled.BASKETS)
         said = {
@@ -275,7 +278,7 @@ class BasketsDeclaration(SectionDeclaration):
         """Return the same declaration with the columns by which a text file of one item per row is recognised."""
         if self.is_bundled or self.lines or not is_text_of_items(self.source, self.id, self.column):
             return self
-        rows = find_rows(Path(self.source), self.encoding, self.separator)
+        rows = find_rows(Path(self.source), self.encoding, self.separator, self.person)
         if rows is None:
             return self
         separator = rows.separator if rows.separator == " " else self.separator
@@ -391,7 +394,8 @@ class DataDeclaration:
     @property
     def has(self) -> frozenset[Part]:
         """What the data set has."""
-        person: frozenset[Part] = frozenset({"person"}) if self.table is not None and self.table.person else frozenset()
+        named = any(getattr(each, "person", None) is not None for each in self.declared)
+        person: frozenset[Part] = frozenset({"person"}) if named else frozenset()
         return person | (ATTRIBUTES if self.table is not None else set()) | (ITEMS if self.items is not None else set())
 
     @property

@@ -53,6 +53,7 @@ def read_baskets(
     tree: Hierarchy | Path | str | None = None,
     memory: str | None = None,
     spill: str | None = None,
+    person: str | None = None,
 ) -> Baskets:
     """Read baskets from a file, a frame, or any collection of sets.
 
@@ -61,7 +62,7 @@ def read_baskets(
     out if not given: tab, semicolon, comma, else blanks); a text with a header and one item per row is recognised, and
     refused where that is unsure. `lines` says that every line is a basket, whatever it looks like. `tree` is a
     hierarchy over the items or a level table. Beyond `memory` (`"4GB"`) an engine counts on disk, in a private folder
-    of `spill`.
+    of `spill`. `person` is the column that says whose a basket is, where a person may have several.
     """
     if (who is None) != (item is None):
         raise refusal("rows_items_need_both")
@@ -70,11 +71,13 @@ def read_baskets(
     is_file = isinstance(source, str | Path)
     reading = Reading(encoding=encoding, empty=True, memory=memory, spill=spill, delimiter=separator)
     in_text = is_text_of_items(source, who, column)
-    found = find_rows(Path(source), encoding, separator) if in_text and not lines else None
+    found = find_rows(Path(source), encoding, separator, person) if in_text and not lines else None
     if found is not None:
         rows = open_rows(source, replace(reading, delimiter=found.separator, header=True, notations=False))
-        baskets = _from_table(rows, found.who, found.item, None)
+        baskets = _from_table(rows, found.who, found.item, None, person)
         baskets = replace(baskets, notices=(*_recognised(baskets, found), *baskets.notices))
+    elif person is not None and (in_text or not (is_file or hasattr(source, "__arrow_c_stream__"))):
+        raise refusal("person_of_lines", person=person)
     elif in_text:
         rows = open_rows(source, replace(reading, layout="lines", every_line=lines))
         baskets = _counted(rows.lists("items"), rows.origin, "line", "items")
@@ -82,7 +85,7 @@ def read_baskets(
         origin = "" if is_file else "the frame"
         layout: SourceLayout = "table" if who is not None else "lists"
         rows = open_rows(source, replace(reading, origin=origin, layout=layout, notations=False))
-        baskets = _from_table(rows, who, item, column)
+        baskets = _from_table(rows, who, item, column, person)
     else:
         baskets = baskets_of(source)
         return with_tree(baskets, tree)
@@ -111,16 +114,64 @@ def with_tree(baskets: Baskets, tree: Hierarchy | Path | str | None) -> Baskets:
     return replace(baskets, tree=hierarchy, notices=baskets.notices + notices)
 
 
-def _from_table(rows: Engine, who: str | None, item: str | None, column: str | None) -> Baskets:
-    for name in (who, item, column):
+def _from_table(rows: Engine, who: str | None, item: str | None, column: str | None, person: str | None) -> Baskets:
+    for name in (who, item, column, person):
         if name is not None and name not in rows.columns:
             raise refusal("no_column_item_reading", origin=rows.origin, name=name, columns=", ".join(rows.columns))
+    named = () if person is None else (person,)
     if who is not None and item is not None:
-        counted = _counted(rows.gathered(who, item), rows.origin, "person", item)
-        return _with_unread(counted, rows, (who, item))
+        lists = rows.gathered(who, item) if person is None else _gathered_by_persons(rows, who, item, person)
+        return _with_unread(_counted(lists, rows.origin, "person", item), rows, (who, item, *named))
     listed = [name for name, kind in rows.nested.items() if kind.endswith("[]")]
     name = _list_column(rows.origin, listed, column)
-    return _with_unread(_counted(rows.lists(name), rows.origin, "row", name), rows, (name,))
+    lists = rows.lists(name) if person is None else _lists_by_persons(rows, name, person)
+    return _with_unread(_counted(lists, rows.origin, "row", name), rows, (name, *named))
+
+
+@dataclass(frozen=True, repr=False)
+class ListsOfPersons(CountedLists):
+    """Lists of items, each with the number of its person; not all of them different."""
+
+    person: Counts
+
+
+def _gathered_by_persons(rows: Engine, who: str, item: str, person: str) -> ListsOfPersons:
+    """Gather rows of one item to records, each with its person."""
+    held: dict[str, list[str | None]] = {}
+    whose: dict[str, str] = {}
+    for batch in rows.count_texts((who, item, person)):
+        for record, what, owner, number in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            named, record = (owner or "").strip(), (record or "").strip()
+            if not record or not named:
+                raise refusal("row_without_a_name", rows=rows, column=who if not record else person)
+            if whose.setdefault(record, named) != named:
+                raise refusal("record_of_two_persons", rows=rows, who=who, record=record, person=person)
+            held.setdefault(record, []).extend([what] * number)
+    return _listed([(items, 1, whose[record]) for record, items in held.items()])
+
+
+def _lists_by_persons(rows: Engine, column: str, person: str) -> ListsOfPersons:
+    """Count the lists of a column by person."""
+    if rows.name != "duckdb":
+        raise refusal("lists_of_another_engine", engine=rows, column=column)
+    counted_lists: list[tuple[Sequence[str | None], int, str]] = []
+    for batch in rows.count_texts((column, person)):
+        for text, owner, number in zip(*(each.to_pylist() for each in batch.columns), strict=True):
+            if not (owner or "").strip():
+                raise refusal("row_without_a_name", rows=rows, column=person)
+            counted_lists.append(([] if text is None else engine_list(text), number, owner.strip()))
+    return _listed(counted_lists)
+
+
+def _listed(records: Sequence[tuple[Sequence[str | None], int, str]]) -> ListsOfPersons:
+    """Write records as counted lists: their items, how many there are, and the name of their person."""
+    texts: dict[str | None, int] = {}
+    persons: dict[str, int] = {}
+    codes = [texts.setdefault(item, len(texts)) for items, _, _ in records for item in items]
+    lengths = np.array([len(items) for items, _, _ in records], np.int64)
+    whose = np.array([persons.setdefault(name, len(persons)) for _, _, name in records], np.int64)
+    counts = np.array([number for _, number, _ in records], np.int64)
+    return ListsOfPersons(list(texts), lengths, np.array(codes, np.int32), counts, None, whose)
 
 
 def _with_unread(baskets: Baskets, rows: Engine, read: Sequence[str]) -> Baskets:
@@ -163,7 +214,8 @@ def _counted(lists: CountedLists, origin: str, unit: str, column: str) -> Basket
         raise BadInputError(f"{origin}: {nothing[unit]}")
     record, codes = record[codes >= 0], codes[codes >= 0]
     starts, once = rows_once(record, codes, len(lists.lengths))
-    baskets = counted_baskets(items, starts, once, lists.counts, None, origin)
+    person = lists.person if isinstance(lists, ListsOfPersons) else None
+    baskets = counted_baskets(items, starts, once, lists.counts, None, origin, person)
     return replace(baskets, notices=_notices(lists, record, codes, np.diff(starts), baskets, unit))
 
 

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from numpy.typing import NDArray
 from sfumato.data.cells import weighted_counts
 from sfumato.data.hierarchies.categorical import in_order
 from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.persons import PersonPairs
+from sfumato.engines.protocol import Pairs
+from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts, Quiet
 from sfumato.runtime.kernels import kernel
 from sfumato.texts.catalogue import refusal, t
@@ -25,9 +29,73 @@ SHOWN = 3
 """How many items a message names before it says how many there are."""
 
 
+class RowPersons(NamedTuple):
+    """Whose the records of rows are. Persons whose records are all equal are of one kind, so they are counted once."""
+
+    kind: Codes
+    """For every row the kind of person who has it; never falls."""
+
+    number: Counts
+    """For every row how many persons of this kind there are."""
+
+    def some(self, rows: Counts) -> RowPersons:
+        """Return those of some rows, in ascending order."""
+        return RowPersons(self.kind[rows], self.number[rows])
+
+    @property
+    def total(self) -> int:
+        """The number of all persons."""
+        return self.count(np.arange(len(self.kind)))
+
+    def count(self, rows: Counts) -> int:
+        """Count the persons who have a record in some rows, each once."""
+        return int(self.number[rows][np.unique(self.kind[rows], return_index=True)[1]].sum())
+
+    def by_group(self, group: Counts, groups: int) -> Counts:
+        """Count the persons who have a record in each group of rows."""
+        _, first = np.unique(group * (int(self.kind.max(initial=0)) + 1) + self.kind, return_index=True)
+        return weighted_counts(group[first], self.number[first], groups)
+
+
+class PersonRows(NamedTuple):
+    """Rows of baskets in the order of persons: what is left of records that say whose they are."""
+
+    basket: Counts
+    """For every row its basket: the baskets of a kind of persons ascend."""
+
+    count: Counts
+    """For every row its records."""
+
+    persons: RowPersons
+    link: Counts
+    """For every pair of a basket and a person its row."""
+
+
+def rows_of_persons(basket: Counts, person: Counts, count: Counts) -> PersonRows:
+    """Put pairs of a basket and a person in the order of kinds of persons, however persons are called."""
+    width = int(basket.max(initial=0)) + 1
+    keys, pair = np.unique(person.astype(np.int64) * width + basket, return_inverse=True)
+    records = weighted_counts(pair.ravel(), count, len(keys))
+    who, what = np.divmod(keys, width)
+    pairs = PersonPairs.of(Pairs(what, np.unique(who, return_inverse=True)[1].ravel(), records), width)
+    kind, persons = pairs.kinds
+    lengths = np.bincount(pairs.person, minlength=pairs.number)
+    first = np.full(len(persons), -1)  # one person of each kind stands for all
+    first[kind[::-1]] = np.arange(pairs.number)[::-1]
+    ends = np.concatenate([[0], np.cumsum(lengths[first])])
+    begins = np.cumsum(lengths) - lengths
+    row_kind = np.repeat(np.arange(len(first)), lengths[first])
+    at = np.arange(ends[-1]) - ends[:-1][row_kind] + begins[first][row_kind]
+    of_rows = RowPersons(row_kind.astype(np.int32), persons[row_kind])
+    rows = ends[:-1][kind[pairs.person]] + np.arange(len(pairs.person)) - begins[pairs.person]
+    return PersonRows(what[at], records[at] * of_rows.number, of_rows, rows[pair.ravel()])
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Baskets(Quiet):
     """The distinct baskets of a data set with how often each occurs.
+
+    Where a person may have several records, a basket stands in a row for each kind of persons who have it.
 
     >>> baskets = baskets_of([{"a", "b"}, {"b"}, {"b", "a"}])
     >>> baskets.items, baskets.size, [baskets.basket(i) for i in range(baskets.distinct)], baskets.weights.tolist()
@@ -55,6 +123,9 @@ class Baskets(Quiet):
     notices: tuple[str, ...] = ()
     """What was noticed while reading them: repeated items, baskets without any."""
 
+    persons: RowPersons | None = None
+    """Whose they are, where a person may have several; None: every record is another person."""
+
     def __post_init__(self) -> None:
         for array in (self.starts, self.codes, self.weights):
             array.setflags(write=False)
@@ -75,6 +146,17 @@ class Baskets(Quiet):
         return len(self.weights)
 
     @cached_property
+    def people(self) -> RowPersons:
+        """Whose the rows are, also where every record is another person."""
+        rows = RowPersons(np.arange(self.distinct, dtype=np.int32), self.weights)
+        return rows if self.persons is None else self.persons
+
+    @property
+    def unit(self) -> str:
+        """What is counted of who shows items."""
+        return "record" if self.persons is None else "person"
+
+    @cached_property
     def supports(self) -> Counts:
         """For every item, how many records have it."""
         return weighted_counts(self.codes, np.repeat(self.weights, self.lengths), len(self.items))
@@ -86,8 +168,8 @@ class Baskets(Quiet):
 
     @cached_property
     def filled(self) -> int:
-        """How many records have an item at all: no published set of items can be in more."""
-        return int(self.weights[self.lengths > 0].sum())
+        """How many persons have an item at all: no published set of items can be shown by more."""
+        return self.people.count(np.flatnonzero(self.lengths > 0))
 
     @cached_property
     def occurrences(self) -> int:
@@ -109,7 +191,7 @@ class Baskets(Quiet):
     def digest(self) -> str:
         """A digest of the records (in any order), the items and the tree."""
         made = hashlib.sha256("\n".join(self.items).encode())
-        for array in (self.starts, self.codes, self.weights):
+        for array in (self.starts, self.codes, self.weights, *(self.persons or ())):
             made.update(np.ascontiguousarray(array).tobytes())
         if self.tree is not None:
             made.update(repr(self.tree.content).encode())
@@ -124,8 +206,16 @@ class Baskets(Quiet):
         return replace(self, tree=tree)
 
 
-def baskets_of(records: Iterable[Iterable[object]], tree: Hierarchy | None = None, origin: str = "baskets") -> Baskets:
-    """Make baskets from any collection of sets of items; an item that appears twice in a record counts once."""
+def baskets_of(
+    records: Iterable[Iterable[object]],
+    tree: Hierarchy | None = None,
+    origin: str = "baskets",
+    persons: Iterable[object] | None = None,
+) -> Baskets:
+    """Make baskets from any collection of sets of items; an item that appears twice in a record counts once.
+
+    `persons` names the person of each record, where a person may have several.
+    """
     sets = []
     for number, record in enumerate(records, start=1):
         if isinstance(record, str | bytes) or not isinstance(record, Iterable):
@@ -136,17 +226,36 @@ def baskets_of(records: Iterable[Iterable[object]], tree: Hierarchy | None = Non
     lengths = np.array([len(basket) for basket in sets], np.int64)
     codes = np.fromiter((place[item] for basket in sets for item in basket), np.int32, int(lengths.sum()))
     starts, once = rows_once(np.repeat(np.arange(len(sets)), lengths), codes, len(sets))
-    return counted_baskets(items, starts, once, np.ones(len(sets), np.int64), tree, origin)
+    number: dict[object, int] = {}
+    person = None if persons is None else np.array([number.setdefault(who, len(number)) for who in persons], np.int64)
+    if person is not None and len(person) != len(sets):
+        raise BadInputError(
+            f"{origin}: {len(sets):,} records and {len(person):,} persons; name the person of each record"
+        )
+    return counted_baskets(items, starts, once, np.ones(len(sets), np.int64), tree, origin, person)
 
 
 def counted_baskets(
-    items: tuple[str, ...], starts: Counts, codes: Codes, counts: Counts, tree: Hierarchy | None, origin: str
+    items: tuple[str, ...],
+    starts: Counts,
+    codes: Codes,
+    counts: Counts,
+    tree: Hierarchy | None,
+    origin: str,
+    person: Counts | None = None,
 ) -> Baskets:
-    """Make baskets from rows of ascending codes and the number of records of each; equal rows are counted together."""
+    """Make baskets from rows of ascending codes and the number of records of each; equal rows are counted together.
+
+    `person` is a number for the person of each row, where a person may have several records.
+    """
     if len(counts) == 0:
         raise refusal("no_baskets", origin=origin)
     first, link = equal_rows(starts, codes)
-    return Baskets(items, *taken_rows(starts, codes, first), weighted_counts(link, counts, len(first)), tree, origin)
+    kept = taken_rows(starts, codes, first)
+    if person is None:
+        return Baskets(items, *kept, weighted_counts(link, counts, len(first)), tree, origin)
+    rows = rows_of_persons(link, person, counts)
+    return Baskets(items, *taken_rows(*kept, rows.basket), rows.count, tree, origin, persons=rows.persons)
 
 
 def rows_once(row: NDArray[np.integer], codes: NDArray[np.integer], rows: int) -> tuple[Counts, Codes]:

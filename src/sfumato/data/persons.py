@@ -81,6 +81,15 @@ class PersonPairs(Quiet):
         return np.array(sorted(range(self.number), key=self._held_by_each.__getitem__), np.int32)
 
     @cached_property
+    def kinds(self) -> tuple[Codes, Counts]:
+        """The kind of every person, where persons of equal records are of one; and how many are of each kind."""
+        sorts = groupby(self._held_by_each[person] for person in self.ordered)
+        alike = np.array([len(list(equal)) for _, equal in sorts], np.int64)
+        kind = np.empty(self.number, np.int32)
+        kind[self.ordered] = np.repeat(np.arange(len(alike)), alike)
+        return kind, alike
+
+    @cached_property
     def _held_by_each(self) -> list[bytes]:
         """What every person has, in a form that compares as the numbers of cells and records do."""
         held = np.column_stack([self.cell, self.count]).astype(">i4").tobytes()
@@ -92,8 +101,7 @@ class PersonPairs(Quiet):
         wanted = round(share * self.number)
         if not 0 < wanted < self.number:
             raise refusal("nobody_held_out", share=share, persons=self, wanted=wanted)
-        sorts = groupby(self._held_by_each[person] for person in self.ordered)
-        alike = np.array([len(list(equal)) for _, equal in sorts])
+        alike = self.kinds[1]
         first = np.cumsum(alike) - alike
         chosen = generator.multivariate_hypergeometric(alike, wanted, method="marginals")
         drawn = np.zeros(self.number, np.bool_)

@@ -20,10 +20,10 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import pyarrow as pa
 
@@ -98,6 +98,14 @@ class FieldTable:
     header: Sequence[str]
     columns: Sequence[Sequence[str]]
 
+    def without(self, place: int) -> Self:
+        """Leave a column out."""
+        return replace(
+            self,
+            header=[*self.header[:place], *self.header[place + 1 :]],
+            columns=[*self.columns[:place], *self.columns[place + 1 :]],
+        )
+
     def repeats(self, place: int) -> bool:
         """Say whether the values of a column repeat as those of a key do: there are many, some in several rows."""
         values = set(self.columns[place])
@@ -118,13 +126,20 @@ class FieldTable:
         return all(NUMBER.fullmatch(value) for value in self.columns[place] if value)
 
 
-def find_rows(path: Path, encoding: str | None = None, separator: str | None = None) -> ItemRows | None:
-    """Find out whether a text file has one item per row; None where its lines are sets. Raises where it may be both."""
+def find_rows(
+    path: Path, encoding: str | None = None, separator: str | None = None, person: str | None = None
+) -> ItemRows | None:
+    """Find out whether a text file has one item per row; None where its lines are sets. Raises where it may be both.
+
+    The column `person` says whose a set is, so it is neither that of sets nor that of items.
+    """
     existing_file(path, t("notice.give_basket_per_line"))
     with opened_text(path, encoding) as stream:
         lines = [line.rstrip("\r\n") for line in islice(stream, LOOKED_AT)]
     own, comments = split_comments([line for line in lines if line.strip()])
     table = _table_of(own, separator)
+    if table is not None and person in table.header:
+        table = table.without(table.header.index(person))
     if table is None:
         _check_first_fields(path, own, separator)
         return None

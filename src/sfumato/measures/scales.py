@@ -368,7 +368,7 @@ class PreparedBaskets(Quiet):
         """The queries of every workload with their true answers."""
         reader = BasketReader.of_baskets(self.data)
         drawn = self.scales.queries.draw(self.data)
-        return [(queries, reader.matches(queries).astype(np.float64)) for queries in drawn]
+        return [(queries, reader.answers(queries).astype(np.float64)) for queries in drawn]
 
     @cached_property
     def expectation(self) -> Expectation | None:
@@ -422,9 +422,9 @@ class PreparedBaskets(Quiet):
         return Measured(ordered, {}, intervals={**intervals, **spread.intervals}, matching=matching)
 
     def spread(self, release: BasketRelease, reader: BasketReader | None = None) -> Spread:
-        """Count the records that fit every set of items an attacker may know."""
+        """Count the persons who fit every set of items an attacker may know."""
         if self.constraints is None:
-            return itemset_spread(Rows.of_release(release), self.scales.known)
+            return itemset_spread(Rows.of_persons(release), self.scales.known)
         return listed_spread(reader or BasketReader.of(release), self.constraints)
 
     def _expected(self, release: BasketRelease) -> dict[str, float]:
@@ -457,7 +457,7 @@ class PreparedBaskets(Quiet):
 
 
 def listed_spread(reader: BasketReader, itemsets: Sequence[Itemset]) -> Spread:
-    """Count the records that fit each of some sets of known items; who knows a suppressed item knows nothing by it."""
+    """Count the persons who fit each of some sets of known items; who knows a suppressed item knows nothing by it."""
     known = [tuple(item for item in itemset if reader.is_shown(item)) for itemset in itemsets]
     return Spread.of(reader.matches([itemset for itemset in known if itemset]))
 

@@ -45,6 +45,7 @@ from sfumato.release.items import BasketRelease, MixedRelease
 from sfumato.release.records import RecordRelease, coded_columns
 from sfumato.release.release import Release
 from sfumato.release.writing import GROUP, format_of, write_named_rows
+from sfumato.release.writing_items import rows_of_kinds
 from sfumato.requirements.items import KMAnonymity, MixedRequirement
 from sfumato.requirements.requirement import Requirement, TCloseness, requirement, with_stronger_parts
 from sfumato.runtime.arrays import Counts
@@ -213,7 +214,7 @@ def columns_of(release: Any, rows: pa.Table | None = None) -> ReleasedColumns:
     `rows` are those of an external release.
     """
     if release.kind == "baskets":
-        return ReleasedColumns((), (), ())
+        return ReleasedColumns((), (), (), unit="records" if release.persons is None else "persons")
     if release.kind == "items":
         data = release.data
         sensitive = tuple(each.name for each in data.cells.sensitive if each.name != data.column)
@@ -237,7 +238,7 @@ def alone_of(own: Publishable, drafts: Sequence[Path]) -> FileAlone | Audit | No
     if own.kind == "noisy":
         return None
     if own.kind == "baskets":
-        asked, known = None if wanted.names_items else str(wanted), own.scales.known
+        asked, known = None if wanted.names_items or own.counts_persons else str(wanted), own.scales.known
         return audit_baskets(
             drafts[0], asked, None, known, None, False, **reading_of(own.layout), escaped_formulas=escaped
         )
@@ -280,7 +281,7 @@ def promised_by(own: Publishable, found: Any) -> Any:
 def confirmed_of(own: Publishable, promised: Any, alone: Any) -> tuple[str, ...]:
     """Return the parts of a promise that the file alone confirms; with listed items an analyst needs the original."""
     if own.kind == "baskets":
-        return () if promised.names_items else (str(promised),)
+        return () if promised.names_items or own.counts_persons else (str(promised),)
     if own.kind == "items":
         return tuple(map(str, confirmed_alone(promised, own.release.data).parts))
     if own.kind == "records":
@@ -327,6 +328,7 @@ def verify_baskets(own: Publishable, drafts: Sequence[Path]) -> Audit:
         own.scales.known,
         legend,
         local,
+        None if release.persons is None else rows_of_kinds(release, own.names),
         **read,
         escaped_formulas=own.escape_formulas,
     )
@@ -343,7 +345,7 @@ def reading_of(layout: str) -> dict[str, Any]:
 
 def numbers_of_baskets(release: BasketRelease, known: int) -> dict[str, float]:
     """Compute the audit's measures from the release in memory."""
-    return itemset_spread(Rows.of_release(release), known).measures() | ItemLosses().measure(release)
+    return itemset_spread(Rows.of_persons(release), known).measures() | ItemLosses().measure(release)
 
 
 def verify_items(own: Publishable, drafts: Sequence[Path]) -> Audit:
@@ -549,6 +551,8 @@ def internal_check(outside: Mapping[str, Any], inside: InternalContext) -> list[
     if origin.study_file:
         study = ["--original", argument(seen_from(folder, origin.study_file))]
     if context.baskets:
+        if release.persons is not None and not release.is_global:  # whose its rows are only the writer can say
+            return list(outside["verify"])
         local = [] if release.is_global else ["--local"]
         file = getattr(inside.promised, "file", None)
         wanted = inside.promised if file is None else replace(inside.promised, file=seen_from(folder, file))

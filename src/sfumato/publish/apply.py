@@ -32,7 +32,7 @@ from sfumato.config.options import check_choice
 from sfumato.data.cells import Assignment, Cells, Histograms, Sensitive, distinct_rows, spans_of, weighted_counts
 from sfumato.data.dataset import MixedTable
 from sfumato.data.item_reading import items_of_column, items_of_file, tied, with_items_of_file
-from sfumato.data.items import Baskets, counted_baskets, rows_once, taken_rows
+from sfumato.data.items import Baskets, rows_once, taken_rows
 from sfumato.data.reading import Table, with_roles
 from sfumato.engines import open_rows
 from sfumato.engines._text_files import check_escaping, formula_notice
@@ -43,7 +43,7 @@ from sfumato.publish._written_file import audit_of, audit_written, reading_of
 from sfumato.publish.mapping import ItemMapping
 from sfumato.publish.mapping import Mapping as AppliedMapping
 from sfumato.publish.publication import Origin, Publishable, outdated_files
-from sfumato.release._itemsets import rare_itemsets
+from sfumato.release._itemsets import Rows, rare_itemsets
 from sfumato.release.items import SUPPRESSED, ItemParts, MixedRelease, Placed, Recoding, global_release, numbered
 from sfumato.release.release import generalization
 from sfumato.release.writing import format_of
@@ -609,9 +609,9 @@ class MixedFitting(Fitting):
         width = max(len(self.texts), 1)
         used, tagged = np.unique(np.repeat(group, np.diff(starts)) * width + codes, return_inverse=True)
         count = np.where(self.fits, self.data.pairs.count[pair], 0)
+        rows = Rows(starts, tagged.ravel().astype(np.int32), count, len(used))
         for size in range(1, wanted.m + 1):
-            rows = (starts, tagged.ravel().astype(np.int32), count)
-            sets, _, _ = rare_itemsets(*rows, len(used), size, wanted.k)
+            sets, _, _ = rare_itemsets(rows, size, wanted.k)
             satisfied[used[sets[:, 0]] // width] = False
         return satisfied
 
@@ -717,5 +717,6 @@ def _without(baskets: Baskets, rows: Any, known: Any) -> Baskets:
     used[codes] = True
     place = np.cumsum(used & known) - 1
     items = tuple(item for item, is_used in zip(baskets.items, (used & known).tolist(), strict=True) if is_used)
-    kept = counted_baskets(items, starts, place[codes].astype(np.int32), baskets.weights[rows], None, baskets.origin)
-    return replace(kept, notices=baskets.notices)
+    weights, persons = baskets.weights[rows], None if baskets.persons is None else baskets.persons.some(rows)
+    at = (baskets.origin, baskets.notices, persons)
+    return Baskets(items, starts, place[codes].astype(np.int32), weights, None, *at)

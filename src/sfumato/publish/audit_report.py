@@ -9,7 +9,7 @@ from sfumato.auditing.audit import Audit
 from sfumato.auditing.coverage import Coverage
 from sfumato.auditing.decision import Failure
 from sfumato.auditing.intersection import Intersection
-from sfumato.auditing.item_audit import RareInGroup, RareSet
+from sfumato.auditing.item_audit import ItemPersons, RareInGroup, RareSet
 from sfumato.auditing.ledger import Difference, Remainder, Throughout
 from sfumato.auditing.persons import PersonAudit
 from sfumato.auditing.profile import worst_of
@@ -52,7 +52,7 @@ def audit_lines(audit: Audit) -> Iterator[str]:
             yield t("audit_line.fails", failure=failure, what=what, shows=shown_texts(failure.worst))
         else:
             yield t("audit_line.sets_fail", failure=failure)
-            yield from map(_rare, failure.examples)
+            yield from (_rare(audit, rare) for rare in failure.examples)
     if audit.require is not None and not audit.faults and (audit.persons is None or audit.persons.holds):
         yield _verdict(audit, grouped)
 
@@ -88,13 +88,18 @@ def _verdict(audit: Audit, grouped: bool) -> str:
 def _weakest(audit: Audit) -> Iterator[str]:
     """Describe the rarest published sets."""
     if audit.weakest or audit.items is None:
-        yield f"\nWhat fewest records {'show' if audit.items is None else 'of a group show'} together:"
-    yield from map(_rare, audit.weakest)
+        yield f"\nWhat fewest {_unit(audit)}s {'show' if audit.items is None else 'of a group show'} together:"
+    yield from (_rare(audit, rare) for rare in audit.weakest)
 
 
-def _rare(rare: RareSet) -> str:
+def _unit(audit: Audit) -> str:
+    """Name what was counted of a file with items."""
+    return "person" if isinstance(audit.persons, ItemPersons) and audit.persons.persons else "record"
+
+
+def _rare(audit: Audit, rare: RareSet) -> str:
     within = f" of {rare.size:,} with {shown_texts(rare.group)}" if isinstance(rare, RareInGroup) else ""
-    return f"  {counted(rare.records, 'record')}{within}: {short(rare.items)}"
+    return f"  {counted(rare.records, _unit(audit))}{within}: {short(rare.items)}"
 
 
 def _worst_columns(by_sensitive: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
@@ -142,8 +147,13 @@ def _worst(audit: Audit, grouped: bool) -> Iterator[str]:
             yield f"  {counted(group.size, 'record')}{value}{distance}: {shown_texts(group.shows)}"
 
 
-def _persons(persons: PersonAudit) -> Iterator[str]:
-    """Describe the number of persons in groups, as far as it is certain."""
+def _persons(persons: PersonAudit | ItemPersons) -> Iterator[str]:
+    """Describe the number of persons in groups, or with items, as far as it is certain."""
+    if isinstance(persons, ItemPersons):
+        if persons.persons:
+            yield t("audit_line.persons_of_items", persons=persons.persons)
+        yield from (f"\nNOT CONFIRMED: {reason}." for reason in persons.unconfirmed)
+        return
     certain = persons.counted == persons.groups
     yield f"\nPersons, not records, are counted (by {persons.column!r}, in the original)."
     if not certain:

@@ -160,12 +160,19 @@ def _ends_at(context: PublicContext) -> object:
     """Return the limits of a promise about known items."""
     wanted = context.required
     if isinstance(wanted, KMAnonymity):
-        return {"known": known_in_words(wanted.m), "more": f"{wanted.m + 1} items", "beside": "", "k": wanted.k}
+        asked = {"known": known_in_words(wanted.m), "more": f"{wanted.m + 1} items", "beside": "", "k": wanted.k}
+        return {**asked, "unit": wanted.unit}
     if not isinstance(wanted, MixedRequirement):
         return False
     ends = f"{wanted.m} known items" if wanted.m > 1 else "one known item" if wanted.m else "no known item"
     known, beside = f"the quasi-identifiers and {ends}", " beside the quasi-identifiers"
-    return {"known": known, "more": counted(wanted.m + 1, "item"), "beside": beside, "k": wanted.k}
+    return {
+        "known": known,
+        "more": counted(wanted.m + 1, "item"),
+        "beside": beside,
+        "k": wanted.k,
+        "unit": wanted.linking.unit,
+    }
 
 
 def _infers(context: PublicContext) -> bool:
@@ -274,7 +281,8 @@ def _more_known(inside: InternalContext, places: Places) -> str:
         fits = BasketReader.of(release).matches(drawn) if drawn else np.zeros(0, np.int64)
         known = f"{more} random items are known"
     few, one = int((fits < k).sum()), int((fits == 1).sum())
-    of = f"of {len(fits):,} records of which {known}, {few:,} match fewer than {counted(k, 'record')}"
+    unit = places["unit"]
+    of = f"of {counted(len(fits), unit)} of which {known}, {few:,} match fewer than {counted(k, unit)}"
     return f"{of}, {one:,} a single one" if few else ""
 
 
@@ -409,7 +417,8 @@ CAUTIONS = (
     CautionRule("composition/external", lambda c: c.is_external),
     CautionRule("several records", lambda c: _several(c, persons=False), _repeated),
     CautionRule("several records/persons", lambda c: _several(c, persons=True), _not_counted),
-    CautionRule("several records of one person", lambda c: c.baskets),
+    CautionRule("several records of one person", lambda c: c.baskets and c.columns.unit == "records"),
+    CautionRule("several records of one person/counted", lambda c: c.baskets and c.columns.unit == "persons"),
     CautionRule("declared domains", lambda c: c.is_noisy),
     CautionRule("background knowledge", lambda c: c.in_groups),
     CautionRule(

@@ -109,9 +109,9 @@ def _requirement(context: PublicContext) -> dict[str, Any]:
         utility = candidate.utility
         content |= {"utility": None if utility is None else str(utility), "limit": str(candidate.limit)}
         content |= {"sets": candidate.sets} if context.shown.attributes else {}
-        return content
     unit = columns.unit
-    content["counted"] = {"unit": unit, "in_words": t(f"certificate.counted_{unit.replace(' ', '_')}")}
+    if not context.shown.items or unit == "persons":
+        content["counted"] = {"unit": unit, "in_words": t(f"certificate.counted_{unit.replace(' ', '_')}")}
     if columns.household is not None:
         alone = t("certificate.left_alone") if candidate.suppress else ""
         content["households"] = {"in_words": t("certificate.households", alone=alone)}
@@ -241,7 +241,8 @@ def _measured(context: PublicContext) -> Iterator[Section]:
         yield Section("measures", {name: value for name, value in measures.items() if promised and name in SIZES})
         return
     if context.shown.items:
-        measures = {name: value for name, value in measures.items() if name in MEASURES}
+        persons = context.columns.unit == "persons"  # whom the file does not show
+        measures = {name: value for name, value in measures.items() if name in MEASURES and not persons}
     yield Section("relative_to", "the file")
     yield Section("measures", measures)
     yield Section("meaning", meaning_of(measures))

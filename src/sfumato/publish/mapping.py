@@ -93,7 +93,8 @@ BASKETS = fields(
         "published": WORDS,
         "suppressed": documents.listed(text),
         "pieces": documents.listed(fields({})),
-    }
+    },
+    {"person": text},
 )
 SHAPE = fields(
     {
@@ -191,6 +192,9 @@ class ItemMapping(Quiet):
 
     sensitive: Entries[str, tuple[str, ...]] = field(default_factory=dict)
     """The items of each sensitive item or node."""
+
+    person: str | None = None
+    """Of baskets: the column that says whose they are."""
 
     @property
     def table(self) -> Mapping:
@@ -421,7 +425,9 @@ def mapping_text(own: Publishable) -> str:
     """Return the text of a release's mapping, for the publisher."""
     wanted = own.candidate.requirement
     if own.kind == "baskets":
-        return json_text(basket_mapping(own.release, wanted, own.names), SCHEMA)
+        person = None if own.declared is None else own.declared.sets.person
+        content = basket_mapping(own.release, wanted, own.names)
+        return json_text(content if person is None else content | {"person": person}, SCHEMA)
     if own.kind == "items":
         return mixed_mapping(own.release, wanted, own.declared.beside, own.names)
     return mapping_of(own.release, wanted).to_text()
@@ -458,7 +464,8 @@ def _read_baskets(content: Entries[str, Any], path: Path, wrong: str) -> ItemMap
         raise BadInputError(t("apply_error.pieces", path=path, pieces=counted(len(content["pieces"]), "piece")))
     stands_for = {name: tuple(items) for name, items in content["published"].items()}
     called = _rule(stands_for, (), stands_for, f"{wrong} (") | dict.fromkeys(content["suppressed"], LEFT_OUT)
-    return ItemMapping(basket_requirement(content["requirement"]), stands_for, (called,), file_digest(path))
+    wanted, person = basket_requirement(content["requirement"]), content.get("person")
+    return ItemMapping(wanted, stands_for, (called,), file_digest(path), person=person)
 
 
 def _rule(

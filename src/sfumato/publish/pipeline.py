@@ -154,7 +154,7 @@ def prepared(map_: Map, point: Point, folder: Path, path: Path, origin: Origin, 
     if not items_alone:
         check_shown(release.relational, point.id)
     scales = certified_scales(study.scales, candidate)
-    meanings = basket_meanings(scales) if items_alone else mixed_meanings(scales)
+    meanings = basket_meanings(scales, map_.study.unit) if items_alone else mixed_meanings(scales)
     return Publishable(release, candidate, path, origin, meanings, declared=study.data, scales=scales, **how)
 
 
@@ -401,7 +401,8 @@ def single_items(
     certified = certified_scales(scales, candidate)
     how = target.how | {"declared": declared, "scales": certified}
     how |= {} if beside else {"layout": basket_layout(target)}
-    meanings = mixed_meanings(certified) if beside else basket_meanings(certified)
+    unit: Any = "records" if release.persons is None else "persons"
+    meanings = mixed_meanings(certified) if beside else basket_meanings(certified, unit)
     own = Publishable(release, candidate, target.path, origin, meanings, **how)
     shown, records, suppressed = dict(measured.by_sensitive), release.baskets.size, 0
     measures = dict(measured.values) if beside else protected_risk(release, wanted) | dict(measured.values)
@@ -423,7 +424,8 @@ def single_items(
     values |= {"promise": str(promised), "published_items": len(own.names.texts) if beside else len(release.labels)}
     values |= {"suppressed": suppressed if beside else len(release.unpublished), "measures": measures}
     about = f"{'the quasi-identifiers and ' * beside}{known_in_words(scales.known)} of"
-    subject = Subject(tuple(measured.by_sensitive), records=records, known=about, below=scales.linking.below)
+    sensitive, below = tuple(measured.by_sensitive), scales.linking.below
+    subject = Subject(sensitive, records=records, known=about, below=below, unit=unit)
     done = changes_sentence(item_changes(release), suppressed, records)
     lines = [
         f"Wrote {target.path}: {wrote}.",

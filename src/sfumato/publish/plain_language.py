@@ -254,10 +254,11 @@ def _items(certificate: Mapping[str, Any], places: Mapping[str, str]) -> PlainWo
     rules = [said("rule", rule=f"{part['in_words'][:1].upper()}{part['in_words'][1:]}")[0] for part in parts]
     if "baskets" in certificate:
         items = counted(certificate["baskets"]["published_items"], "different published item")
+        several = ["several_records"] * (_unit(certificate) == "persons")
         return {
             "is": said("is_baskets", "published_item", items=items, **places),
             "protects": [*rules, _checked(parts)],
-            "does_not": said("more_items", "in_common", "far_counts", "at_all"),
+            "does_not": said("more_items", *several, "in_common", "far_counts", "at_all"),
         }
     columns = certificate["columns"]
     shown = said("ranges", columns=places["quasi"])

@@ -124,6 +124,8 @@ class Publishable:
     @property
     def counts_persons(self) -> bool:
         """Whether there is a person column."""
+        if self.kind == "baskets":
+            return self.release.persons is not None
         return self.kind == "table" and self.release.table.roles.person is not None
 
     @cached_property

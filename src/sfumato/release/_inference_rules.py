@@ -12,8 +12,9 @@ from math import comb
 
 import numpy as np
 
+from sfumato.data.cells import weighted_counts
 from sfumato.data.items import Baskets, rows_once
-from sfumato.release._itemsets import Walk, begin_walk, forget, go_down, holders, tally_behind, write_prefix
+from sfumato.release._itemsets import Rows, Walk, begin_walk, forget, go_down, tally_behind, write_prefix
 from sfumato.release.items import SUPPRESSED
 from sfumato.requirements.items import TOLERANCE, Coherence, InferenceRequirement, PSRules, RhoUncertainty, Rule
 from sfumato.runtime.arrays import Codes, Counts
@@ -30,39 +31,36 @@ MOST_SETS = 20_000_000_000
 
 @dataclass(frozen=True, eq=False)
 class CodedRows:
-    """Rows of codes, ascending, with how many records have each, and which codes are sensitive."""
+    """Rows of codes, and which codes are sensitive."""
 
-    starts: Counts
-    codes: Codes
-    weights: Counts
+    rows: Rows
     sensitive: Codes
     """For every code 1 where it is sensitive, else 0."""
 
     @cached_property
     def supports(self) -> Counts:
         """How many records have each code."""
-        counted = np.bincount(self.codes, np.repeat(self.weights, np.diff(self.starts)), len(self.sensitive))
-        return np.rint(counted).astype(np.int64)
+        return weighted_counts(self.rows.codes, np.repeat(self.rows.weights, self._lengths), self.rows.size)
 
     def only(self, sensitive: bool) -> tuple[Counts, Codes]:
         """Return what remains of the rows with the sensitive codes alone, or without them."""
-        row = np.repeat(np.arange(len(self.weights)), np.diff(self.starts))
-        kept = (self.sensitive[self.codes] == 1) == sensitive
-        return rows_once(row[kept], self.codes[kept], len(self.weights))
+        row = np.repeat(np.arange(len(self._lengths)), self._lengths)
+        kept = (self.sensitive[self.rows.codes] == 1) == sensitive
+        return rows_once(row[kept], self.rows.codes[kept], len(self._lengths))
 
-    def records(self, codes: Sequence[int]) -> int:
-        """Count the records that have all of some codes."""
-        ends, rows, _ = self._holders
-        having = np.ones(len(self.weights), bool)
+    def having(self, codes: Sequence[int]) -> int:
+        """Count the persons who have all of some codes in one record."""
+        ends, rows = self.rows.postings
+        having = np.ones(len(self._lengths), bool)
         for code in codes:
-            one = np.zeros(len(self.weights), bool)
+            one = np.zeros(len(self._lengths), bool)
             one[rows[ends[code] : ends[code + 1]]] = True
             having &= one
-        return int(self.weights[having].sum())
+        return self.rows.people.count(np.flatnonzero(having))
 
     @cached_property
-    def _holders(self) -> tuple[Counts, Codes, Codes]:
-        return holders(self.starts, self.codes, len(self.sensitive))
+    def _lengths(self) -> Counts:
+        return np.diff(self.rows.starts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +69,11 @@ class BrokenRules:
 
     known: Codes
     concluded: Codes
-    records: Counts
-    """How many records fit what is known."""
+    persons: Counts
+    """How many persons have a record that fits what is known."""
 
     showing: Counts
-    """How many of them show the sensitive code."""
+    """How many have one that also shows the sensitive code."""
 
     def __len__(self) -> int:
         return len(self.concluded)
@@ -93,19 +91,18 @@ def broken_rules(rows: CodedRows, requirement: InferenceRequirement, size: int, 
     """List the broken rules with so many known codes, at most `most`, in a fixed order."""
     k, share = requirement.k, requirement.share + TOLERANCE
     if size == 0:
-        total = int(rows.weights.sum())
-        sure = np.flatnonzero((rows.sensitive == 1) & (rows.supports > share * total))[:most].astype(np.int32)
-        records = np.full(len(sure), total)
-        return BrokenRules(np.zeros((len(sure), 0), np.int32), sure, records, rows.supports[sure])
-    starts, codes = rows.only(False) if isinstance(requirement, Coherence) else (rows.starts, rows.codes)
+        total, having = rows.having([]), rows.rows.singles
+        sure = np.flatnonzero((rows.sensitive == 1) & (having > share * total))[:most].astype(np.int32)
+        return BrokenRules(np.zeros((len(sure), 0), np.int32), sure, np.full(len(sure), total), having[sure])
+    starts, codes = rows.only(False) if isinstance(requirement, Coherence) else (rows.rows.starts, rows.rows.codes)
     _check_sets(np.diff(starts), size, requirement)
     room = 1 << 12
     while True:
-        walk = begin_walk(starts, codes, rows.weights, len(rows.sensitive), size)
-        known, concluded, records, showing, number = _broken(walk, *rows.only(True), size, k, share, room)
+        walk = begin_walk(starts, codes, rows.rows.people, rows.rows.size, size)
+        known, concluded, persons, showing, number = _broken(walk, *rows.only(True), size, k, share, room)
         if number <= room or room >= most:
             kept = min(number, most)
-            return BrokenRules(known[:kept], concluded[:kept], records[:kept], showing[:kept])
+            return BrokenRules(known[:kept], concluded[:kept], persons[:kept], showing[:kept])
         room = min(number, most)
 
 
@@ -126,8 +123,9 @@ def _broken(
     Where k is 1, prefixes whose rows show nothing sensitive are passed over.
     """
     known, concluded = np.empty((room, size), np.int32), np.empty(room, np.int32)
-    records, showing = np.empty(room, np.int64), np.empty(room, np.int64)
+    persons, showing = np.empty(room, np.int64), np.empty(room, np.int64)
     secrets, secret_tally = np.empty(len(walk.tally), np.int32), np.zeros(len(walk.tally), np.int64)
+    stamp = np.full(len(walk.tally), NONE, np.int32)
     number = depth = 0
     while depth >= 0:
         if walk.turn[depth] == walk.branches[depth]:
@@ -135,8 +133,10 @@ def _broken(
             continue
         branch = walk.turn[depth]
         walk.turn[depth] += 1
-        total, different = _tally_secrets(walk, depth, branch, secret_starts, secret_codes, secrets, secret_tally)
-        for i in range(-1, different if depth == size - 1 else -1):  # -1: how many records fit, whatever they show
+        total, different = _tally_secrets(
+            walk, depth, branch, secret_starts, secret_codes, secrets, secret_tally, stamp
+        )
+        for i in range(-1, different if depth == size - 1 else -1):  # -1: how many persons fit, whatever they show
             code = NONE if i < 0 else secrets[i]
             if i < 0:
                 broken = 0 < total < k
@@ -144,17 +144,17 @@ def _broken(
                 broken = total >= k and secret_tally[code] > share * total and not _in_prefix(walk, size, code)
             if broken and number < room:
                 write_prefix(walk, size, known[number])
-                concluded[number], records[number] = code, total
+                concluded[number], persons[number] = code, total
                 showing[number] = 0 if i < 0 else secret_tally[code]
             number += broken
         for i in range(different):
-            secret_tally[secrets[i]] = 0
+            secret_tally[secrets[i]], stamp[secrets[i]] = 0, NONE
         if depth < size - 1 and (k > 1 or different > 0):
             following = tally_behind(walk, depth, branch)
             go_down(walk, depth, branch, following)
             forget(walk, following)
             depth += 1
-    return known, concluded, records, showing, number
+    return known, concluded, persons, showing, number
 
 
 @kernel
@@ -166,18 +166,23 @@ def _tally_secrets(
     secret_codes: Codes,
     secrets: Codes,
     secret_tally: Counts,
+    stamp: Codes,
 ) -> tuple[int, int]:
-    """Count the records that hold a prefix, and tally their sensitive codes; return also how many these are."""
-    total, different = 0, 0
+    """Count the persons who hold a prefix, and tally their sensitive codes; return also how many these are."""
+    total, different, last = 0, 0, NONE
     for at in range(walk.ends[depth, branch], walk.ends[depth, branch + 1]):
         row = walk.rows[depth, at]
-        total += walk.weights[row]
+        if walk.kind[row] != last:
+            last = walk.kind[row]
+            total += walk.number[row]
         for place in range(secret_starts[row], secret_starts[row + 1]):
             code = secret_codes[place]
             if secret_tally[code] == 0:
                 secrets[different] = code
                 different += 1
-            secret_tally[code] += walk.weights[row]
+            if stamp[code] != last:
+                stamp[code] = last
+                secret_tally[code] += walk.number[row]
     return total, different
 
 
@@ -193,23 +198,23 @@ def _in_prefix(walk: Walk, size: int, code: int) -> bool:
 def broken_listed(
     rows: CodedRows, requirement: PSRules, rules: Sequence[Rule], codes: Codes
 ) -> list[tuple[Rule, int, int]]:
-    """List the given rules that are broken, in the codes that stand for their items; with the records of each.
+    """List the given rules that are broken, in the codes that stand for their items; with the persons of each.
 
     `codes` has for every item what stands for it, SUPPRESSED where nothing does.
     """
     broken: list[tuple[Rule, int, int]] = []
     for antecedent, consequent in rules:
         known = sorted({int(codes[item]) for item in antecedent if codes[item] != SUPPRESSED})
-        records = rows.records(known)
-        if known and 0 < records < requirement.k:
-            broken.append(((tuple(known), ()), records, 0))
+        persons = rows.having(known)
+        if known and 0 < persons < requirement.k:
+            broken.append(((tuple(known), ()), persons, 0))
             continue
         if any(codes[item] == SUPPRESSED for item in consequent):
             continue
         concluded = tuple(int(codes[item]) for item in consequent)
-        showing = rows.records([*known, *concluded])
-        if showing > (requirement.share + TOLERANCE) * records:
-            broken.append(((tuple(known), concluded), records, showing))
+        showing = rows.having([*known, *concluded])
+        if showing > (requirement.share + TOLERANCE) * persons:
+            broken.append(((tuple(known), concluded), persons, showing))
     return broken
 
 
@@ -219,4 +224,4 @@ def coded_rows(baskets: Baskets, keys: Codes, sensitive: Sequence[int]) -> Coded
     starts, codes = rows_once(row, keys[baskets.codes], baskets.distinct)
     flags = np.zeros(len(baskets.items), np.int32)
     flags[list(sensitive)] = 1
-    return CodedRows(starts, codes, baskets.weights, flags)
+    return CodedRows(Rows(starts, codes, baskets.weights, len(baskets.items), baskets.persons), flags)

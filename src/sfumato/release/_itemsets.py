@@ -1,4 +1,7 @@
-"""How many records have a set of items together: counted on rows of item codes, whatever made them.
+"""How many persons have a record with a set of items: counted on rows of item codes, whatever made them.
+
+Where every record is another person, these are the records. Else rows stand in the order of persons, and a stamp for
+each code tells whether the person of a row is counted already: one pass, without hashing.
 
 Walking all sets of codes that some row has, depth first.
 
@@ -20,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.cells import weighted_counts
-from sfumato.data.items import Baskets, equal_rows, taken_rows
-from sfumato.release.items import BasketRelease
+from sfumato.data.items import Baskets, RowPersons, equal_rows, taken_rows
+from sfumato.release.items import ShowsItems
 from sfumato.runtime._kernel_helpers import has_number, members_by
 from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel
@@ -39,8 +42,9 @@ class Walk(NamedTuple):
 
     starts: Counts
     codes: Codes
-    weights: Counts
-    """The rows that are walked, codes ascending, and how many records have each."""
+    kind: Codes
+    number: Counts
+    """The rows that are walked, codes ascending, and whose they are (see `RowPersons`)."""
 
     rows: Codes
     places: Codes
@@ -57,10 +61,12 @@ class Walk(NamedTuple):
     seen: Codes
     slots: Counts
     tally: Counts
-    """What stands behind a prefix: the codes; by code its rows, and its records. Zero where nothing is tallied."""
+    stamp: Codes
+    """What stands behind a prefix: the codes; by code its rows, its persons, and the kind of persons who were tallied
+    last. Zero, and -1, where nothing is tallied."""
 
 
-def begin_walk(starts: Counts, codes: Codes, weights: Counts, items: int, depths: int) -> Walk:
+def begin_walk(starts: Counts, codes: Codes, persons: RowPersons, items: int, depths: int) -> Walk:
     """Begin with all single codes."""
     begins, held, where = holders(starts, codes, items)
     rows, places = np.empty((depths, len(held)), np.int32), np.empty((depths, len(held)), np.int32)
@@ -68,10 +74,11 @@ def begin_walk(starts: Counts, codes: Codes, weights: Counts, items: int, depths
     branches, turn = np.zeros(depths, np.int64), np.zeros(depths, np.int64)
     rows[0], places[0], last[0], ends[0], branches[0] = held, where, np.arange(items), begins, items
     seen, slots, tally = np.empty(items, np.int32), np.zeros(items, np.int64), np.zeros(items, np.int64)
-    starts, codes, weights = starts.view(), codes.view(), weights.view()
-    for own in (starts, codes, weights):  # one type, and so one machine code, whoever owns them
+    stamp = np.full(items, -1, np.int32)
+    starts, codes, kind, number = starts.view(), codes.view(), persons.kind.view(), persons.number.view()
+    for own in (starts, codes, kind, number):  # one type, and so one machine code, whoever owns them
         own.flags.writeable = False
-    return Walk(starts, codes, weights, rows, places, last, ends, branches, turn, seen, slots, tally)
+    return Walk(starts, codes, kind, number, rows, places, last, ends, branches, turn, seen, slots, tally, stamp)
 
 
 @kernel
@@ -80,14 +87,16 @@ def tally_behind(walk: Walk, depth: int, branch: int) -> int:
     following = 0
     for at in range(walk.ends[depth, branch], walk.ends[depth, branch + 1]):
         row = walk.rows[depth, at]
-        weight = walk.weights[row]
+        kind, number = walk.kind[row], walk.number[row]
         for place in range(walk.starts[row] + walk.places[depth, at] + 1, walk.starts[row + 1]):
             code = walk.codes[place]
             if walk.slots[code] == 0:
                 walk.seen[following] = code
                 following += 1
             walk.slots[code] += 1
-            walk.tally[code] += weight
+            if walk.stamp[code] != kind:
+                walk.stamp[code] = kind
+                walk.tally[code] += number
     return following
 
 
@@ -114,7 +123,7 @@ def go_down(walk: Walk, depth: int, branch: int, following: int) -> None:
 def forget(walk: Walk, following: int) -> None:
     """Clear what was tallied behind a prefix."""
     for i in range(following):
-        walk.slots[walk.seen[i]], walk.tally[walk.seen[i]] = 0, 0
+        walk.slots[walk.seen[i]], walk.tally[walk.seen[i]], walk.stamp[walk.seen[i]] = 0, 0, -1
 
 
 @kernel
@@ -128,38 +137,96 @@ NO_HISTOGRAM = np.zeros(0, np.int64)
 """In place of a histogram where none is counted."""
 
 
-def rare_itemsets(
-    starts: Counts, codes: Codes, weights: Counts, items: int, size: int, k: int, most: int = 1 << 24
-) -> tuple[Codes, Counts, int]:
-    """Find the sets of `size` items that some row has but fewer than k records have.
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of codes, ascending within a row, with how many records have each; and which rows have a code.
+
+    What is counted of rows are persons where these are named, else records: every record is another person.
+    """
+
+    starts: Counts
+    codes: Codes
+    weights: Counts
+    size: int
+    """How many codes there are."""
+
+    persons: RowPersons | None = None
+
+    @staticmethod
+    def of_baskets(baskets: Baskets) -> Rows:
+        """Take the original baskets."""
+        return Rows(baskets.starts, baskets.codes, baskets.weights, len(baskets.items), baskets.persons)
+
+    @staticmethod
+    def of_release(release: ShowsItems) -> Rows:
+        """Take the published rows, as everybody sees them: records."""
+        recoded = release.recoded
+        return Rows(recoded.starts, recoded.codes, recoded.weights, len(recoded.labels)).merged()
+
+    @staticmethod
+    def of_persons(release: ShowsItems) -> Rows:
+        """Take the published rows with whose they are, where persons are counted."""
+        recoded = release.recoded
+        if release.persons is None:
+            return Rows.of_release(release)
+        return Rows(recoded.starts, recoded.codes, recoded.weights, len(recoded.labels), release.persons)
+
+    def merged(self) -> Rows:
+        """Take equal rows together, whosever they are."""
+        first, link = equal_rows(self.starts, self.codes)
+        starts, codes = taken_rows(self.starts, self.codes, first)
+        return Rows(starts, codes, weighted_counts(link, self.weights, len(first)), self.size)
+
+    @cached_property
+    def people(self) -> RowPersons:
+        """Whose the rows are, also where every record is another person."""
+        return self.persons or RowPersons(np.arange(len(self.weights), dtype=np.int32), self.weights)
+
+    @cached_property
+    def postings(self) -> tuple[Counts, Counts]:
+        """For every code the rows that have it, as a ragged array."""
+        ends, rows, _ = holders(self.starts, self.codes, self.size)
+        return ends, rows.astype(np.int64)
+
+    @cached_property
+    def singles(self) -> Counts:
+        """For every code how many persons have it."""
+        row = np.repeat(np.arange(len(self.weights)), np.diff(self.starts))
+        return self.people.some(row).by_group(self.codes.astype(np.int64), self.size)
+
+    def walk(self, size: int) -> Walk:
+        """Begin to walk the sets of `size` codes."""
+        return begin_walk(self.starts, self.codes, self.people, self.size, max(size - 1, 1))
+
+
+def rare_itemsets(rows: Rows, size: int, k: int, most: int = 1 << 24) -> tuple[Codes, Counts, int]:
+    """Find the sets of `size` items that some row has but fewer than k persons have in a row.
 
     Returns at most `most` of them, in a fixed order, with their supports; and the least support of any set of this
-    size that occurs (0 if none does). Rows are ascending. Time: the number of such sets over all rows.
+    size that occurs (0 if none does). Time: the number of such sets over all rows.
     """
     room = 1 << 18
     while True:
-        walk = begin_walk(starts, codes, weights, items, max(size - 1, 1))
-        itemsets, supports, number, least = _rare(walk, size, k, min(room, max(most, 1)), NO_HISTOGRAM, 0)
+        itemsets, supports, number, least = _rare(rows.walk(size), size, k, min(room, max(most, 1)), NO_HISTOGRAM, 0)
         if number <= room or room >= most:
             kept = min(number, most)
             return itemsets[:kept], supports[:kept], least
         room = min(number, most)
 
 
-def support_histogram(starts: Counts, codes: Codes, weights: Counts, items: int, size: int) -> Counts:
+def support_histogram(rows: Rows, size: int) -> Counts:
     """Count for every support how many sets of `size` items have it; place 0 is empty. No set is kept."""
-    histogram = np.zeros(int(weights.sum()) + 1, np.int64)
-    _rare(begin_walk(starts, codes, weights, items, max(size - 1, 1)), size, 0, 1, histogram, 0)
+    histogram = np.zeros(int(rows.weights.sum()) + 1, np.int64)
+    _rare(rows.walk(size), size, 0, 1, histogram, 0)
     return histogram
 
 
-def least_support_of_sets(starts: Counts, codes: Codes, weights: Counts, items: int, size: int, floor: int = 1) -> int:
+def least_support_of_sets(rows: Rows, size: int, floor: int = 1) -> int:
     """Return the least support of any set of `size` items that occurs; 0 if none does.
 
     The search ends with the first set of support `floor`, which must be a bound: no set that occurs has less than 1.
     """
-    walk = begin_walk(starts, codes, weights, items, max(size - 1, 1))
-    return int(_rare(walk, size, 0, 1, NO_HISTOGRAM, floor)[3])
+    return int(_rare(rows.walk(size), size, 0, 1, NO_HISTOGRAM, floor)[3])
 
 
 @kernel
@@ -202,7 +269,10 @@ def _single(walk: Walk, item: int) -> int:
     """Tally an item alone, as if it stood behind an empty prefix; return 1, or 0 where no record has it."""
     walk.seen[0] = item
     for at in range(walk.ends[0, item], walk.ends[0, item + 1]):
-        walk.tally[item] += walk.weights[walk.rows[0, at]]
+        row = walk.rows[0, at]
+        if walk.stamp[item] != walk.kind[row]:
+            walk.stamp[item] = walk.kind[row]
+            walk.tally[item] += walk.number[row]
     return 1 if walk.tally[item] > 0 else 0
 
 
@@ -217,40 +287,6 @@ RESAMPLES = 200
 
 SHARES = {"itemset_risk_99": 0.99, "itemset_risk_95": 0.95}
 """Measures of the risk that a share of the sets does not exceed."""
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Distinct rows of codes, ascending within a row, with how many records have each; and which rows have a code."""
-
-    starts: Counts
-    codes: Codes
-    weights: Counts
-    size: int
-    """How many codes there are."""
-
-    @staticmethod
-    def of_baskets(baskets: Baskets) -> Rows:
-        """Take the original baskets."""
-        return Rows(baskets.starts, baskets.codes, baskets.weights, len(baskets.items))
-
-    @staticmethod
-    def of_release(release: BasketRelease) -> Rows:
-        """Take the published rows."""
-        recoded = release.recoded
-        return Rows(recoded.starts, recoded.codes, recoded.weights, len(recoded.labels)).merged()
-
-    def merged(self) -> Rows:
-        """Take equal rows together."""
-        first, link = equal_rows(self.starts, self.codes)
-        starts, codes = taken_rows(self.starts, self.codes, first)
-        return Rows(starts, codes, weighted_counts(link, self.weights, len(first)), self.size)
-
-    @cached_property
-    def postings(self) -> tuple[Counts, Counts]:
-        """For every code the rows that have it, as a ragged array."""
-        ends, rows, _ = holders(self.starts, self.codes, self.size)
-        return ends, rows.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,15 +374,10 @@ def itemset_spread(rows: Rows, most: int) -> Spread:
         if sets_in(rows, size).sum() > MOST_SETS:
             drawn.append(drawn_sets(rows, size))
         else:
-            exact += support_histogram(rows.starts, rows.codes, rows.weights, rows.size, size)
+            exact += support_histogram(rows, size)
     supports = np.flatnonzero(exact)
     spread = Spread(supports, exact[supports])
     return spread.with_drawn(drawn) if drawn else spread
-
-
-def _single_supports(rows: Rows) -> NDArray[np.int64]:
-    counted = np.bincount(rows.codes, np.repeat(rows.weights, np.diff(rows.starts)), rows.size)
-    return np.rint(counted).astype(np.int64)
 
 
 def sets_in(rows: Rows, size: int) -> Numbers:
@@ -366,19 +397,19 @@ def drawn_sets(rows: Rows, size: int, seed: int = 0) -> DrawnSets:
     for place, row in enumerate(chosen.tolist()):
         codes = rows.codes[rows.starts[row] : rows.starts[row + 1]]
         drawn[place] = codes[np.sort(random.choice(len(codes), size, replace=False))]
-    supports, in_rows = _supports_of(drawn, rows.starts, rows.codes, rows.weights, *rows.postings)
-    least = least_support_of_sets(rows.starts, rows.codes, rows.weights, rows.size, size)
+    supports, in_rows = _supports_of(drawn, rows.starts, rows.codes, *rows.people, *rows.postings)
+    least = least_support_of_sets(rows, size)
     return DrawnSets(supports, numbers.sum() / DRAWS / in_rows, least)
 
 
 @kernel
 def _supports_of(
-    sets: Codes, starts: Counts, codes: Codes, weights: Counts, ends: Counts, rows: Counts
+    sets: Codes, starts: Counts, codes: Codes, kind: Codes, persons: Counts, ends: Counts, rows: Counts
 ) -> tuple[Counts, Counts]:
-    """Count for every set the records and the rows that have all of it, going through the rows of its rarest code."""
+    """Count for every set the persons and the rows that have all of it, going through the rows of its rarest code."""
     supports, numbers = np.zeros(len(sets), np.int64), np.zeros(len(sets), np.int64)
     for s in range(len(sets)):
-        anchor = sets[s, 0]
+        anchor, last = sets[s, 0], -1
         for code in sets[s]:
             if ends[code + 1] - ends[code] < ends[anchor + 1] - ends[anchor]:
                 anchor = code
@@ -387,8 +418,9 @@ def _supports_of(
             for code in sets[s]:
                 every = every and has_number(codes, starts[row], starts[row + 1], code)
             if every:
-                supports[s] += weights[row]
+                supports[s] += persons[row] if kind[row] != last else 0
                 numbers[s] += 1
+                last = kind[row]
     return supports, numbers
 
 
@@ -399,11 +431,11 @@ def _joined(spread: Spread, drawn: list[tuple[Counts, Numbers]]) -> Spread:
 
 
 def weakest(rows: Rows, most: int) -> list[tuple[int, tuple[int, ...]]]:
-    """List the rarest codes and pairs of codes with their supports, the rarest first, at most so many."""
-    singles = _single_supports(rows)
+    """List the rarest codes and pairs of codes with the persons of each, the rarest first, at most so many."""
+    singles = rows.singles
     order = [int(i) for i in np.argsort(singles, kind="stable") if singles[i] > 0][:most]
     rarest: list[tuple[int, tuple[int, ...]]] = [(int(singles[i]), (i,)) for i in order]
-    up_to = np.cumsum(support_histogram(rows.starts, rows.codes, rows.weights, rows.size, 2))
+    up_to = np.cumsum(support_histogram(rows, 2))
     if up_to[-1]:
         bound = int(np.searchsorted(up_to, min(most, int(up_to[-1]))))  # the support of the last that is listed
         for low, high in ((1, bound - 1), (bound, bound)):
@@ -414,7 +446,7 @@ def weakest(rows: Rows, most: int) -> list[tuple[int, tuple[int, ...]]]:
 
 def frequent_pairs(rows: Rows, share: float) -> NDArray[np.int64]:
     """List the most frequent pairs of codes, this share of all that occur (at least one), ties by code."""
-    histogram = support_histogram(rows.starts, rows.codes, rows.weights, rows.size, 2)
+    histogram = support_histogram(rows, 2)
     total = int(histogram.sum())
     most = max(1, round(share * total))
     if not total:
@@ -429,16 +461,24 @@ def frequent_pairs(rows: Rows, share: float) -> NDArray[np.int64]:
 
 def _pairs_between(rows: Rows, least: int, most: int, limit: int) -> tuple[NDArray[np.int64], ...]:
     """List the pairs of codes whose support lies between two bounds, by their codes, at most so many."""
-    return tuple(_pairs(rows.starts, rows.codes, rows.weights, *rows.postings, least, most, limit))
+    return tuple(_pairs(rows.starts, rows.codes, *rows.people, *rows.postings, least, most, limit))
 
 
 @kernel
 def _pairs(
-    starts: Counts, codes: Codes, weights: Counts, ends: Counts, rows: Counts, least: int, most: int, limit: int
+    starts: Counts,
+    codes: Codes,
+    kind: Codes,
+    persons: Counts,
+    ends: Counts,
+    rows: Counts,
+    least: int,
+    most: int,
+    limit: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """List the pairs of codes whose support lies between two bounds, with their supports, at most so many."""
     size = len(ends) - 1
-    counted = np.zeros(size, np.int64)
+    counted, stamp = np.zeros(size, np.int64), np.full(size, -1, np.int32)
     pairs = np.empty((3, 1024), np.int64)
     filled = 0
     for first in range(size):
@@ -449,7 +489,10 @@ def _pairs(
             for c in range(starts[row + 1] - 1, starts[row] - 1, -1):
                 if codes[c] <= first:
                     break
-                counted[codes[c]] += weights[row]
+                if stamp[codes[c]] != kind[row]:
+                    stamp[codes[c]] = kind[row]
+                    counted[codes[c]] += persons[row]
+        stamp[:] = -1
         if filled + size > pairs.shape[1]:
             larger = np.empty((3, 2 * (filled + size)), np.int64)
             larger[:, :filled] = pairs[:, :filled]

@@ -3,9 +3,10 @@
 Nothing here knows how a release was made. Rows are recoded anew from the baskets, pairs of parts are counted by a
 sparse matrix product, larger ones by enumeration, published baskets as they are. Where pieces of the baskets have
 recodings of their own, every piece must satisfy the requirement by itself. For k^m-anonymity, whoever matches known
-items against all pieces then finds, in each, none or at least k records. For requirements about inference, the share of
-all records that fit is a mean of shares that are small enough. An item whose label nobody shows counts as one that is
-not published; with one recoding for all records, which all makers of such releases have, there is none.
+items against all pieces then finds, in each, none or records of at least k persons. For requirements about inference,
+the share of all records that fit is a mean of shares that are small enough; shares of persons are not, so they are
+counted in releases of one piece. An item whose label nobody shows counts as one that is not published; with one
+recoding for all records, which all makers of such releases have, there is none.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,18 +15,17 @@ from itertools import islice
 
 import numpy as np
 
-from sfumato.data.cells import weighted_counts
 from sfumato.data.items import equal_rows, taken_rows
 from sfumato.release._inference_rules import CodedRows, broken_listed, broken_rules, known_sizes
-from sfumato.release._itemsets import rare_itemsets
-from sfumato.release.items import SUPPRESSED, BasketRelease, Recoded, rows_by_piece
+from sfumato.release._itemsets import Rows, rare_itemsets
+from sfumato.release.items import SUPPRESSED, BasketRelease, rows_by_piece
 from sfumato.requirements import items as item_rules
 from sfumato.runtime.arrays import Codes, Counts, Quiet
 
 
 @dataclass(frozen=True, repr=False)
 class Weak(Quiet):
-    """A published set of parts and how many records have it; of a rule also what is behind its arrow."""
+    """A published set of parts and how many persons have it; of a rule also what is behind its arrow."""
 
     support: int
     parts: tuple[str, ...]
@@ -37,6 +37,7 @@ def inference_violations(release: BasketRelease, requirement: item_rules.Inferen
 
 
 def _violations(release: BasketRelease, requirement: item_rules.InferenceRequirement, most: int) -> Iterator[Weak]:
+    assert release.persons is None or release.is_global, "shares of persons in pieces say nothing of all records"
     sensitive = requirement.sensitive_items(release.baskets)
     for recoding in release.recodings:
         for item in sensitive:
@@ -59,17 +60,18 @@ def _broken(
     starts, codes = taken_rows(recoded.starts, recoded.codes, places)
     flags = np.zeros(len(labels), np.int32)
     flags[[parts[item] for item in sensitive if parts[item] != SUPPRESSED]] = 1
-    rows = CodedRows(starts, codes, recoded.weights[places], flags)
+    people = None if release.persons is None else release.persons.some(places)
+    rows = CodedRows(Rows(starts, codes, recoded.weights[places], len(labels), people), flags)
     if isinstance(requirement, item_rules.PSRules):
-        for (known, concluded), records, _ in broken_listed(
+        for (known, concluded), persons, _ in broken_listed(
             rows, requirement, requirement.rules(release.baskets), parts
         ):
-            yield Weak(records, _rule(labels, known, concluded))
+            yield Weak(persons, _rule(labels, known, concluded))
         return
     for size in known_sizes(requirement):
         broken = broken_rules(rows, requirement, size, most)
-        for known, concluded, records in zip(broken.known, broken.concluded, broken.records, strict=True):
-            yield Weak(int(records), _rule(labels, known, [concluded] if concluded >= 0 else []))
+        for known, concluded, persons in zip(broken.known, broken.concluded, broken.persons, strict=True):
+            yield Weak(int(persons), _rule(labels, known, [concluded] if concluded >= 0 else []))
 
 
 def _rule(labels: Sequence[str], known: Sequence[int], concluded: Sequence[int]) -> tuple[str, ...]:
@@ -87,11 +89,11 @@ def verify(release: BasketRelease, requirement: item_rules.BasketRequirement) ->
 
 
 def violations(release: BasketRelease, requirement: item_rules.BasketRequirement, most: int = SHOWN) -> list[Weak]:
-    """List published sets (at most `most`) that fewer than k records have although the requirement protects them."""
+    """List published sets (at most `most`) that fewer than k persons have although the requirement protects them."""
     if isinstance(requirement, item_rules.KMAnonymity):
         return _km_violations(release, requirement, most)
     if isinstance(requirement, item_rules.CompleteKAnonymity):
-        return _complete_violations(release.recoded, requirement.k, most)
+        return _complete_violations(release, requirement.k, most)
     if isinstance(requirement, item_rules.InferenceRequirement):
         return inference_violations(release, requirement, most)
     assert isinstance(requirement, item_rules.PrivacyConstraints), f"cannot verify {requirement}"
@@ -103,44 +105,37 @@ def violations(release: BasketRelease, requirement: item_rules.BasketRequirement
 
 def _km_violations(release: BasketRelease, requirement: item_rules.KMAnonymity, most: int) -> list[Weak]:
     weak_sets: list[Weak] = []
-    for rows in _rows_of_pieces(release):
+    for rows, labels in _rows_of_pieces(release):
         for size in range(1, requirement.m + 1):
             if len(weak_sets) < most:
                 parts, supports = _rare(rows, size, requirement.k, most - len(weak_sets))
-                named = [tuple(rows.labels[part] for part in itemset) for itemset in parts]
+                named = [tuple(labels[part] for part in itemset) for itemset in parts]
                 weak_sets += [Weak(int(support), names) for support, names in zip(supports, named, strict=True)]
     return weak_sets
 
 
-def _rows_of_pieces(release: BasketRelease) -> list[Recoded]:
-    rows = release.recoded
-    if release.is_global:
-        return [rows]
-    pieces = []
+def _rows_of_pieces(release: BasketRelease) -> Iterator[tuple[Rows, Sequence[str]]]:
+    rows, labels = release.recoded, release.labels
     for places in rows_by_piece(release.piece, len(release.recodings)):
         starts, codes = taken_rows(rows.starts, rows.codes, places)
         used, small = np.unique(codes, return_inverse=True)
-        labels = tuple(rows.labels[part] for part in used)
-        pieces.append(Recoded(starts, small.astype(np.int32), rows.weights[places], labels))
-    return pieces
+        people = None if release.persons is None else release.persons.some(places)
+        of_piece = Rows(starts, small.ravel().astype(np.int32), rows.weights[places], len(used), people)
+        yield of_piece, [labels[part] for part in used]
 
 
-def _rare(rows: Recoded, size: int, k: int, most: int) -> tuple[Codes, Counts]:
-    """Find sets of so many parts that occur in fewer than k records."""
-    if size == 1:
-        counts = weighted_counts(rows.codes, np.repeat(rows.weights, np.diff(rows.starts)), len(rows.labels))
-        rare = np.flatnonzero((counts > 0) & (counts < k))[:most]
-        return rare[:, None].astype(np.int32), counts[rare]
-    if size == 2:
+def _rare(rows: Rows, size: int, k: int, most: int) -> tuple[Codes, Counts]:
+    """Find sets of so many parts that occur in records of fewer than k persons."""
+    if size == 2 and rows.persons is None:
         return _rare_pairs(rows, k, most)
-    return rare_itemsets(rows.starts, rows.codes, rows.weights, len(rows.labels), size, k, most)[:2]
+    return rare_itemsets(rows, size, k, most)[:2]
 
 
-def _rare_pairs(rows: Recoded, k: int, most: int) -> tuple[Codes, Counts]:
+def _rare_pairs(rows: Rows, k: int, most: int) -> tuple[Codes, Counts]:
     """Count all pairs by the product of the rows with themselves."""
     from scipy.sparse import csr_array, triu
 
-    shape = (len(rows.starts) - 1, len(rows.labels))
+    shape = (len(rows.starts) - 1, rows.size)
     weights = np.repeat(rows.weights, np.diff(rows.starts))
     weighted = csr_array((weights, rows.codes, rows.starts), shape=shape)
     plain = csr_array((np.ones_like(weights), rows.codes, rows.starts), shape=shape)
@@ -153,12 +148,13 @@ def _rare_pairs(rows: Recoded, k: int, most: int) -> tuple[Codes, Counts]:
 # -- complete k-anonymity ------------------------------------------------------------------------------------
 
 
-def _complete_violations(rows: Recoded, k: int, most: int) -> list[Weak]:
+def _complete_violations(release: BasketRelease, k: int, most: int) -> list[Weak]:
+    rows = Rows.of_persons(release)
     first, link = equal_rows(rows.starts, rows.codes)
-    counts = weighted_counts(link, rows.weights, len(first))
+    counts = rows.people.by_group(link, len(first))
     few = np.flatnonzero(counts < k)[:most]
     parts = [rows.codes[rows.starts[row] : rows.starts[row + 1]] for row in first[few]]
-    named = [tuple(rows.labels[part] for part in codes) for codes in parts]
+    named = [tuple(release.labels[part] for part in codes) for codes in parts]
     return [Weak(int(support), names) for support, names in zip(counts[few], named, strict=True)]
 
 
@@ -166,8 +162,8 @@ def _complete_violations(rows: Recoded, k: int, most: int) -> list[Weak]:
 
 
 def _constraint_violations(release: BasketRelease, itemsets: list[item_rules.Itemset], k: int, most: int) -> list[Weak]:
-    """Count the records that show the published form of each constraint; what their piece leaves out is dropped."""
-    rows = release.recoded
+    """Count the persons who show the published form of each constraint; what their piece leaves out is dropped."""
+    rows, people = release.recoded, release.baskets.people
     showing = _records_showing(release)
     left_out: dict[int, set[int]] = {}
     for piece, items in release.withheld:
@@ -189,7 +185,7 @@ def _constraint_violations(release: BasketRelease, itemsets: list[item_rules.Ite
     weak_sets: list[Weak] = []
     for itemset in itemsets:
         together, asked = fitting(itemset)
-        number = int(rows.weights[list(together)].sum()) if together else 0
+        number = people.count(np.array(sorted(together), np.int64)) if together else 0
         if 0 < number < k and len(weak_sets) < max(most, 1):
             shown = {rows.labels[code] for row in together for code in _shown_for(release, row, asked)}
             weak_sets.append(Weak(number, tuple(sorted(shown))))

@@ -28,7 +28,7 @@ from sfumato.data.cells import Assignment, number_numbers, weighted_counts
 from sfumato.data.dataset import MixedTable
 from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy
 from sfumato.data.hierarchies.notation import set_text
-from sfumato.data.items import Baskets, rows_once, taken_rows
+from sfumato.data.items import Baskets, RowPersons, rows_once, taken_rows
 from sfumato.release.release import Release
 from sfumato.runtime.arrays import Codes, Counts, Quiet
 
@@ -183,6 +183,11 @@ class ShowsItems(Quiet):
     parts: ItemParts
     part: Codes
     """For every item of every row's set, one row after the other, what it is published as; -1 where it is not."""
+
+    @property
+    def persons(self) -> RowPersons | None:
+        """Whose the rows are, where a person may have several records."""
+        return self.baskets.persons
 
     @cached_property
     def lengths(self) -> Counts:

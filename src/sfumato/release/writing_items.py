@@ -27,6 +27,7 @@ called like one. The legend lists what the file shows and nothing else, and says
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -260,6 +261,17 @@ def published_rows(release: BasketRelease, names: Names | None = None) -> list[I
     each = zip(_items_of_rows(release, names), release.count.tolist(), strict=True)
     records = [shows for shows, count in each for _ in range(count)]
     return sorted(records, key=lambda row: sha256("\x00".join(row).encode()).digest())
+
+
+def rows_of_kinds(release: BasketRelease, names: Names) -> Counter[tuple[frozenset[str], int]]:
+    """Count the records of each kind of persons that show the same: what an audit of what was written counts by."""
+    rows = Counter[tuple[frozenset[str], int]]()
+    each = zip(
+        _items_of_rows(release, names), release.baskets.people.kind.tolist(), release.count.tolist(), strict=True
+    )
+    for shows, kind, count in each:
+        rows[frozenset(shows), kind] += count
+    return rows
 
 
 def write_items(

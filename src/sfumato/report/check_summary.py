@@ -230,7 +230,7 @@ def _known_items(check: BasketCheck) -> Iterator[str]:
 
 
 def _sets(check: BasketCheck) -> Iterator[str]:
-    yield t("check.sets", known=known_in_words(check.known))
+    yield t("check.sets", check=check, known=known_in_words(check.known))
     for k, risk in THRESHOLDS.items():
         share, rare, known = percent(check.rare_sets[k]), check.rare_items[k], KNOWN_FOR.get(k, "")
         yield t("check.rare_sets", share=share, rare=rare, check=check, k=k, risk=risk, known=known)
@@ -240,7 +240,11 @@ def _rarest(check: BasketCheck) -> Iterator[str]:
     yield t("check.rarest")
     for records, items in check.weakest:
         text = " + ".join(items)
-        yield t("check.rare", records=records, items=text if len(text) <= LONGEST else text[:LONGEST] + " ...")
+        yield t(
+            "check.rare",
+            number=counted(records, check.unit),
+            items=text if len(text) <= LONGEST else text[:LONGEST] + " ...",
+        )
 
 
 def _mixed_table(check: MixedCheck) -> Iterator[str]:

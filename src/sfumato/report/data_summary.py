@@ -57,7 +57,7 @@ def subject_of(map_: Map) -> Subject:
     scales = study.scales
     if study.section == "baskets":
         known = t("data.known_line") if scales.constraints else t("data.known_items", items=known_items(scales.known))
-        return Subject(scales.sensitive, records=records, known=known, below=scales.linking.below)
+        return Subject(scales.sensitive, records=records, known=known, below=scales.linking.below, unit=study.unit)
     if study.section == "items":
         known = t("data.known_both", items=known_items(scales.known)) if scales.known else t("data.known_row")
         return Subject(sensitive, records=records, known=known, below=scales.linking.below)
@@ -97,9 +97,11 @@ def meanings(map_: Map) -> list[Meaning]:
     study = map_.study
     if is_public(study):
         of_items = ["empty_public"] if study.studied in ("baskets", "items") else []
-        return [unit_meaning(study.unit), *map(_entry, ["rounded", "promised", "bound", "not_here", *of_items])]
+        of_baskets = study.unit == "persons" and study.studied == "baskets"
+        unit = _entry("unit_persons_of_items") if of_baskets else unit_meaning(study.unit)
+        return [unit, *map(_entry, ["rounded", "promised", "bound", "not_here", *of_items])]
     if study.section == "baskets":
-        return basket_meanings(study.scales)
+        return basket_meanings(study.scales, study.unit)
     return mixed_meanings(study.scales) if study.section == "items" else list(_table_meanings(map_))
 
 
@@ -190,14 +192,14 @@ def _queries(queries: Queries) -> Meaning:
     return _entry("queries", queries=queries, reading=reading, chosen=chosen, bound=bound)
 
 
-def basket_meanings(scales: Any) -> list[Meaning]:
+def basket_meanings(scales: Any, unit: Unit) -> list[Meaning]:
     """List the definitions for a map of baskets."""
     from sfumato.release._itemsets import DRAWS, MOST_SETS
 
     line = scales.constraints is not None
     known = t("meanings.line_of", file=scales.constraints) if line else known_items(scales.known)
     entries = [
-        _entry("records"),
+        _entry("unit_persons_of_items" if unit == "persons" else "records"),
         _entry("published_items"),
         _entry("known_items", known=known, sets=MOST_SETS, draws=DRAWS),
         _entry("attack_items", scales=scales, linking=scales.linking),

@@ -334,6 +334,7 @@ FILLINGS: Mapping[str, Callable[[float, Subject], str]] = {
     "records": lambda value, subject: _count(value, "record"),
     "other_records": lambda value, subject: _count(value - 1, "other record"),
     "persons": lambda value, subject: _count(value, "different person"),
+    "fitting": lambda value, subject: _count(1 / value, "different person"),
     "values": lambda value, subject: _count(value, "different value"),
     "rank": lambda value, subject: _number(value),
     "factor": lambda value, subject: _number(1 + value),

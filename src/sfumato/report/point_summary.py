@@ -93,7 +93,9 @@ def found(point: Point, subject: Subject) -> Headline:
         )
     if risks:
         worst = max(risks, key=lambda name: risks[name])
-        return Headline(about, sentence(worst, risks[worst], subject), (worst,), risks[worst])
+        counted_persons = subject.unit == "persons" and MEASURES[worst].said_of == "baskets"  # no row is found so often
+        value = None if counted_persons else risks[worst]
+        return Headline(about, sentence(worst, risks[worst], subject), (worst,), value)
     if not point.candidate.anonymizer.people and not point.is_noisy:
         return Headline(about, t("headline.records_synthetic"))
     if point.is_noisy:

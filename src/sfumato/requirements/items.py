@@ -81,7 +81,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -91,7 +91,7 @@ from sfumato.data.items import Baskets, items_in_words
 from sfumato.engines.item_files import numbered_lines, separator_of, split_line
 from sfumato.requirements.requirement import REQUIREMENTS, All, KAnonymity, Requirement
 from sfumato.runtime.arrays import Codes, Numbers
-from sfumato.texts.catalogue import percent, refusal, t
+from sfumato.texts.catalogue import counted, percent, refusal, t
 
 Itemset = tuple[int, ...]
 
@@ -197,10 +197,53 @@ def without_file_names(value: Kind) -> Kind:
     return replace(value, **dict.fromkeys(given, FILE)) if given else value  # type: ignore[type-var]
 
 
-class BasketRequirement(Configured, ABC):
-    """A condition on what is published of baskets."""
+Counting = Annotated[
+    Literal["records", "persons"], Option("What is counted: records, or persons, of whom one may have several records.")
+]
+
+
+class CountsPersons(Configured, ABC):
+    """A bound on how many records fit what is known, or records of how many persons."""
 
     k: int
+    of: Counting
+
+    @abstractmethod
+    def rule_in_words(self) -> str:
+        """Say what it promises."""
+
+    @property
+    def by_persons(self) -> Self:
+        """The same with persons counted."""
+        return replace(self, of="persons")  # type: ignore[type-var]
+
+    @property
+    def unit(self) -> str:
+        """What it counts."""
+        return self.of.removesuffix("s")
+
+    def words_of_persons(self) -> str:
+        """Say what it promises where persons are counted."""
+        return self.by_persons.rule_in_words()
+
+    def counting(self, persons: bool) -> Self:
+        """Return what it means of data; persons cannot be counted where nothing says whose a record is."""
+        if self.of == "persons" and not persons:
+            raise refusal("counting_without_a_person", part=self)
+        return self.by_persons if persons else self
+
+    def _known(self, m: int) -> str:
+        """Say how much an attacker knows of whom."""
+        return t(f"notice.known_of_{self.of}", items=known_in_words(m))
+
+    def _fitting(self) -> str:
+        """Say how many fit."""
+        return t(f"notice.finds_{self.of}", k=self.k)
+
+
+class BasketRequirement(CountsPersons):
+    """A condition on what is published of baskets."""
+
     names_items: ClassVar[bool] = False
     """Whether it speaks of items by name, so that a published set must be read against all items to check it."""
 
@@ -222,12 +265,8 @@ class BasketRequirement(Configured, ABC):
         """Return the strongest requirement of this kind that a file with these measures keeps; by default itself."""
         return self
 
-    def rule_in_words(self) -> str:
-        """Say what it promises."""
-        return str(self)
-
     def _finding(self) -> str:
-        return t("notice.finds_least_fit", k=self.k)
+        return f"{self._fitting()}, or none"
 
 
 def at_least(k: int, fewest: float) -> int:
@@ -265,19 +304,23 @@ class KMAnonymity(BasketRequirement):
     m: Annotated[int, Option(least=1)]
     """How many items of a person may be known."""
 
+    of: Counting = "records"
     name: ClassVar[str] = "km-anonymity"
     example: ClassVar[str | None] = "km-anonymity k=5 m=2"
 
     def strengthen(self, measures: Mapping[str, float]) -> BasketRequirement:
-        """Take the fewest records that fit; `measures` are those of an attacker who knows m items."""
+        """Take the fewest records that fit; `measures` are those of an attacker who knows m items.
+
+        Of persons it is what was required: a file does not say whose its records are.
+        """
+        if self.of == "persons":
+            return self
         return replace(self, k=at_least(self.k, measures.get("least_support", 0.0)))
 
     def rule_in_words(self) -> str:
         """Say what it promises."""
         fewer = " (or fewer)" if self.m > 1 else ""
-        return t(
-            "notice.someone_knows_person", known_in_words=known_in_words(self.m), fewer=fewer, finding=self._finding()
-        )
+        return t("notice.someone_knows_person", known=self._known(self.m), fewer=fewer, finding=self._finding())
 
 
 @dataclass(frozen=True)
@@ -287,12 +330,13 @@ class CompleteKAnonymity(BasketRequirement):
     k: Annotated[int, Option(least=1)]
     """How many records fit at least."""
 
+    of: Counting = "records"
     name: ClassVar[str] = "k-anonymity"
     example: ClassVar[str | None] = "k-anonymity k=5"
 
     def rule_in_words(self) -> str:
         """Say what it promises."""
-        return t("notice.every_published_basket_least", k=self.k)
+        return t("notice.every_published_basket_least", number=counted(self.k, self.unit))
 
 
 @dataclass(frozen=True)
@@ -311,6 +355,7 @@ class PrivacyConstraints(BasketRequirement):
     protect_subsets: Annotated[Literal["yes", "no"], Option()] = "yes"
     """Whether who knows only some of the items of a line is kept out as well, or only who knows all."""
 
+    of: Counting = "records"
     name: ClassVar[str] = "privacy-constraints"
     example: ClassVar[str | None] = "privacy-constraints k=5 file=known.txt"
     names_items: ClassVar[bool] = True
@@ -353,7 +398,7 @@ def check_subsets(lines: list[tuple[int, Itemset]], file: str) -> None:
 
 
 @dataclass(frozen=True)
-class KKMAnonymity(Configured):
+class KKMAnonymity(CountsPersons):
     """Who knows the quasi-identifiers and up to m items of a person finds at least k records that fit.
 
     >>> str(KKMAnonymity(k=5, m=2))
@@ -368,25 +413,25 @@ class KKMAnonymity(Configured):
     m: Annotated[int, Option(least=0)]
     """How many items of a person may be known beside the quasi-identifiers."""
 
+    of: Counting = "records"
     name: ClassVar[str] = "k-km-anonymity"
     example: ClassVar[str | None] = "k-km-anonymity k=5 m=2"
 
     @property
     def of_groups(self) -> KAnonymity:
         """What it asks of the table."""
-        return KAnonymity(self.k)
+        return KAnonymity(self.k).by_persons if self.of == "persons" else KAnonymity(self.k)
 
     @property
     def of_items(self) -> KMAnonymity | None:
         """What it asks of the items within each group; nothing where no item is known."""
-        return KMAnonymity(self.k, self.m) if self.m else None
+        return KMAnonymity(self.k, self.m, self.of) if self.m else None
 
     def rule_in_words(self) -> str:
         """Say what it promises."""
-        items = t("notice.person", known_in_words=known_in_words(self.m)) if self.m else t("notice.person_none_items")
+        items = t("notice.and_known", known=self._known(self.m)) if self.m else t("notice.person_none_items")
         fewer = " (or fewer)" if self.m > 1 else ""
-        finds = t("notice.finds_least", k=self.k)
-        return t("notice.someone_knows_quasi_identifiers", items=items, fewer=fewer, finds=finds)
+        return t("notice.someone_knows_quasi_identifiers", items=items, fewer=fewer, finds=self._fitting())
 
 
 Part = KKMAnonymity | Requirement
@@ -442,10 +487,17 @@ class MixedRequirement:
         """What is asked of the items within each group; nothing where no item is known."""
         return self.linking.of_items
 
+    @property
+    def by_persons(self) -> MixedRequirement:
+        """The same with persons counted."""
+        return MixedRequirement(self.linking.by_persons, tuple(part.by_persons for part in self.further))
+
     def strengthen(
         self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]
     ) -> MixedRequirement:
         """Return the strongest requirement of this kind that a file keeps; the columns not in `by_sensitive` stay."""
+        if self.linking.of == "persons":
+            return self
         linking = replace(self.linking, k=at_least(self.k, measures.get("candidates", 0.0)))
         known = {*by_sensitive, *([None] if len(by_sensitive) == 1 else [])}
         further = (part.strengthen(measures, by_sensitive) if part.on in known else part for part in self.further)
@@ -493,6 +545,10 @@ class InferenceRequirement(BasketRequirement):
     def share(self) -> float:
         """The largest share of the records that fit that may show a sensitive item."""
         return float(getattr(self, self.bound))
+
+    def _whom(self) -> str:
+        """Say of whom a share is."""
+        return t(f"notice.share_of_{self.of}")
 
     @abstractmethod
     def sensitive_items(self, baskets: Baskets) -> Itemset:
@@ -546,6 +602,7 @@ class RhoUncertainty(ProtectedItems):
     file: Annotated[str | None, Option(takes="file")] = None
     """A file that names them, or further ones: items or nodes of the tree."""
 
+    of: Counting = "records"
     k: ClassVar[int] = 1  # type: ignore[misc]
     name: ClassVar[str] = "rho-uncertainty"
     title: ClassVar[str] = "rho-uncertainty"
@@ -555,10 +612,8 @@ class RhoUncertainty(ProtectedItems):
 
     def rule_in_words(self) -> str:
         """Say what it promises."""
-        known = (
-            t("notice.person_fewer", known_in_words=known_in_words(self.m)) if self.m else t("notice.nothing_person")
-        )
-        return t("notice.rule_of_rho", known=known, share=percent(self.rho, 3))
+        known = t("notice.person_fewer", known=self._known(self.m)) if self.m else t("notice.nothing_person")
+        return t("notice.rule_of_rho", known=known, share=percent(self.rho, 3), whom=self._whom())
 
 
 @dataclass(frozen=True)
@@ -584,6 +639,7 @@ class Coherence(ProtectedItems):
     file: Annotated[str | None, Option(takes="file")] = None
     """A file that names them, or further ones: items or nodes of the tree."""
 
+    of: Counting = "records"
     name: ClassVar[str] = "hkp-coherence"
     title: ClassVar[str] = "(h,k,p)-coherence"
     bound: ClassVar[str] = "h"
@@ -593,10 +649,9 @@ class Coherence(ProtectedItems):
     def rule_in_words(self) -> str:
         """Say what it promises."""
         fewer = " (or fewer)" if self.p > 1 else ""
-        known = known_in_words(self.p).replace("item", "public item")
-        return t(
-            "notice.rule_of_coherence", known=known, fewer=fewer, finding=self._finding(), share=percent(self.h, 3)
-        )
+        known, share = self._known(self.p).replace("item", "public item"), percent(self.h, 3)
+        finding, whom = self._finding(), self._whom()
+        return t("notice.rule_of_coherence", known=known, fewer=fewer, finding=finding, share=share, whom=whom)
 
 
 @dataclass(frozen=True)
@@ -615,6 +670,7 @@ class PSRules(InferenceRequirement):
     protect_subsets: Annotated[Literal["yes", "no"], Option()] = "yes"
     """Whether who knows only some of the items before the arrow, or none, is kept out as well."""
 
+    of: Counting = "records"
     name: ClassVar[str] = "ps-rules"
     title: ClassVar[str] = "PS-rules"
     bound: ClassVar[str] = "c"
@@ -654,7 +710,8 @@ class PSRules(InferenceRequirement):
     def rule_in_words(self) -> str:
         """Say what it promises."""
         some = t("notice.some_them_none") if self.protect_subsets == "yes" else ""
-        return t("notice.rule_of_rules", rules=self, some=some, finding=self._finding(), share=percent(self.c, 3))
+        finding, share = self._finding(), percent(self.c, 3)
+        return t("notice.rule_of_rules", rules=self, some=some, finding=finding, share=share, whom=self._whom())
 
 
 def exceeds(number: float, share: float, records: float) -> bool:

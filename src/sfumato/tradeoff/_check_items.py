@@ -15,6 +15,7 @@ from sfumato.measures.items.estimates import BasketReader, MixedReader, Question
 from sfumato.measures.items.linking import Linking, Persons
 from sfumato.release._itemsets import Rows, Spread, itemset_spread, weakest
 from sfumato.runtime.arrays import Quiet
+from sfumato.texts.catalogue import counted
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.study import Study
 
@@ -38,6 +39,9 @@ class ItemsCheck(Quiet):
     """A check of records with items before anonymization, and of a study of them."""
 
     records: int
+    unit: str
+    """What is counted of who shows items: records, or persons where one may have several."""
+
     items: int
     tree: bool
     empty: int
@@ -66,16 +70,16 @@ class BasketCheck(ItemsCheck):
     baskets: str
     known: int
     rare_items: Mapping[int, int]
-    """By threshold, the number of items that fewer records have."""
+    """By threshold, the number of items that fewer persons have."""
 
     rare_sets: Mapping[int, float]
-    """By threshold, the share of occurring sets of up to `known` items that fewer records have."""
+    """By threshold, the share of occurring sets of up to `known` items that fewer persons have."""
 
     attacked: int
-    """Records drawn at random for the next two fields."""
+    """Persons drawn at random for the next two fields."""
 
     alone: Mapping[int, float]
-    """By number of known random items, the share of records that match no other record."""
+    """By number of known random items of a record, the share of persons who match no other person."""
 
     below: Mapping[int, float]
     """The same for records that match fewer than five."""
@@ -117,9 +121,10 @@ def check_items(
     lengths = np.repeat(baskets.lengths, baskets.weights)
     shared: dict[str, Any] = {
         "records": baskets.size,
+        "unit": baskets.unit,
         "items": len(baskets.items),
         "tree": baskets.tree is not None,
-        "empty": baskets.size - baskets.filled,
+        "empty": int(baskets.weights[baskets.lengths == 0].sum()),
         "lengths": {"mean": float(lengths.mean()), "median": float(np.median(lengths)), "most": float(lengths.max())},
         "notices": data.notices,
     }
@@ -140,9 +145,9 @@ def _check_baskets(baskets: Baskets, known: int, shared: Mapping[str, Any]) -> B
     return BasketCheck(
         baskets=baskets.origin,
         known=known,
-        rare_items={k: int((baskets.supports < k).sum()) for k in THRESHOLDS},
+        rare_items={k: int((rows.singles < k).sum()) for k in THRESHOLDS},
         rare_sets={k: _below(spread, k) for k in THRESHOLDS},
-        attacked=min(baskets.size, linking.persons),
+        attacked=min(baskets.people.total, linking.persons),
         alone={n: float((counts == 1).mean()) if len(counts) else 0.0 for n, counts in fits.items()},
         below={n: float((counts < linking.below).mean()) if len(counts) else 0.0 for n, counts in fits.items()},
         weakest=tuple((n, tuple(baskets.items[code] for code in codes)) for n, codes in rarest),
@@ -208,7 +213,7 @@ def _reason(candidate: Candidate, data: Any) -> str | None:
         return str(error)
     k = candidate.requirement.k
     if candidate.has == ITEMS and data.filled < k and not candidate.limit.share:
-        return f"only {data.filled:,} records have any item, so k can be at most {data.filled:,}"
+        return f"only {counted(data.filled, data.unit)} have any item, so k can be at most {data.filled:,}"
     if candidate.has != ITEMS and data.records < k:
         return f"there are only {data.records:,} records, so k can be at most {data.records:,}"
     return None

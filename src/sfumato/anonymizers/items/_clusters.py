@@ -2,7 +2,7 @@
 
 A cluster is published as one part. The rows always show the present clusters, each once; a merge changes the rows of
 the smaller of the two, so its cost is that cluster's records. Which records have a cluster is read off the items' own
-lists of rows, which never change.
+lists of rows, which never change. Prices are worked out from records; constraints are about persons.
 """
 
 from typing import NamedTuple
@@ -31,6 +31,12 @@ class Clusters(NamedTuple):
     """The slots in row r are `codes[starts[r] : starts[r] + lengths[r]]`, in any order."""
 
     weights: Counts
+    """How many records every row has."""
+
+    kind: Codes
+    persons: Counts
+    """Whose every row is (see `RowPersons`)."""
+
     begins: Counts
     rows: Codes
     """The rows that had item i at first are `rows[begins[i] : begins[i + 1]]`."""
@@ -85,6 +91,12 @@ class Clusters(NamedTuple):
     marks: Counts
     tally: Counts
     touched: Codes
+    stamp: Codes
+    """For every slot the kind of persons that was tallied last with it."""
+
+    listed: Codes
+    """Room for rows."""
+
     facts: Counts
 
 
@@ -137,6 +149,8 @@ def clusters_of(
         lengths=lengths,
         codes=codes,
         weights=baskets.weights.copy(),
+        kind=baskets.people.kind.copy(),
+        persons=baskets.people.number.copy(),
         begins=begins,
         rows=rows,
         slot=slot,
@@ -162,6 +176,8 @@ def clusters_of(
         marks=np.zeros(baskets.distinct, np.int64),
         tally=np.zeros(items, np.int64),
         touched=np.empty(items, np.int32),
+        stamp=np.full(items, NONE, np.int32),
+        listed=np.empty(baskets.distinct, np.int32),
         facts=np.array([len(used), 0, 0, 0], np.int64),
     )
 
@@ -190,58 +206,61 @@ def _linked(slot: Codes) -> tuple[Codes, Codes, Codes]:
 
 
 @kernel
-def tally_with(state: Clusters, cluster: int) -> None:
-    """Count for every cluster the records that have it together with one; forget the count before."""
-    for i in range(state.facts[TOUCHED]):
-        state.tally[state.touched[i]] = 0
-    touched = 0
+def rows_with(state: Clusters, cluster: int) -> int:
+    """List the rows that have a cluster, those of one person together; return how many these are."""
     state.facts[TICK] += 1
-    tick = state.facts[TICK]
-    item = state.head[cluster]
+    number, item, several = 0, state.head[cluster], False
     while item != NONE:
+        several = several or state.following[item] != NONE
         for at in range(state.begins[item], state.begins[item + 1]):
             row = state.rows[at]
-            if state.marks[row] == tick:
-                continue
-            state.marks[row] = tick
-            weight = state.weights[row]
-            for place in range(state.starts[row], state.starts[row] + state.lengths[row]):
-                other = state.codes[place]
-                if state.tally[other] == 0:
-                    state.touched[touched] = other
-                    touched += 1
-                state.tally[other] += weight
+            if state.marks[row] != state.facts[TICK]:
+                state.marks[row] = state.facts[TICK]
+                state.listed[number] = row
+                number += 1
         item = state.following[item]
+    if several and state.kind[-1] < len(state.kind) - 1:
+        state.listed[:number].sort()
+    return number
+
+
+@kernel
+def tally_with(state: Clusters, cluster: int, in_persons: bool) -> None:
+    """Count for every cluster the persons, or the records, that have it together with one; forget the count before."""
+    for i in range(state.facts[TOUCHED]):
+        state.tally[state.touched[i]], state.stamp[state.touched[i]] = 0, NONE
+    touched = 0
+    for row in state.listed[: rows_with(state, cluster)]:
+        for place in range(state.starts[row], state.starts[row] + state.lengths[row]):
+            other = state.codes[place]
+            if state.tally[other] == 0:
+                state.touched[touched] = other
+                touched += 1
+            if not in_persons:
+                state.tally[other] += state.weights[row]
+            elif state.stamp[other] != state.kind[row]:
+                state.stamp[other] = state.kind[row]
+                state.tally[other] += state.persons[row]
     state.facts[TOUCHED] = touched
 
 
 @kernel
 def support_of(state: Clusters, slots: Codes, number: int) -> int:
-    """Count the records that have all of these clusters."""
+    """Count the persons who have a record with all of these clusters."""
     least = slots[0]
     for i in range(1, number):
         if state.supports[slots[i]] < state.supports[least]:
             least = slots[i]
-    if number == 1:
-        return state.supports[least]
-    state.facts[TICK] += 1
-    tick = state.facts[TICK]
-    support = 0
-    item = state.head[least]
-    while item != NONE:
-        for at in range(state.begins[item], state.begins[item + 1]):
-            row = state.rows[at]
-            if state.marks[row] == tick:
-                continue
-            state.marks[row] = tick
-            present = 0
-            for place in range(state.starts[row], state.starts[row] + state.lengths[row]):
-                for i in range(number):
-                    if state.codes[place] == slots[i]:
-                        present += 1
-            if present == number:
-                support += state.weights[row]
-        item = state.following[item]
+    support, last = 0, NONE
+    for row in state.listed[: rows_with(state, least)]:
+        present = 0
+        for place in range(state.starts[row], state.starts[row] + state.lengths[row]):
+            for i in range(number):
+                if state.codes[place] == slots[i]:
+                    present += 1
+        if present == number and state.kind[row] != last:
+            last = state.kind[row]
+            support += state.persons[row]
     return support
 
 

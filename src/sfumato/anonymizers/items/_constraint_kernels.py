@@ -69,7 +69,7 @@ def cheapest_partner(state: Clusters, seed: int, prices: NDArray[np.float64]) ->
     The price is log2 of the loss, but for what is the same for all parts: size's price + log2 support + log2 of the
     mean weight of its items. Ties: the smaller support of the union, then the smaller least item.
     """
-    tally_with(state, seed)
+    tally_with(state, seed, False)
     best, lowest, fewest = NONE, np.inf, 0
     floor = np.log2(float(max(state.supports[seed], 1)))
     for i in range(state.facts[ALIVE]):
@@ -200,7 +200,7 @@ def serve(
 
 @kernel
 def most_urgent(state: Clusters, cluster: int, k: int, m: int, ascending: bool) -> tuple[int, int]:
-    """Find the first constraint among a cluster and its pairs that is in fewer than k records: key and stamp, or NONE.
+    """Find the first constraint among a cluster and its pairs that fewer than k persons have: key and stamp, or NONE.
 
     The key orders by round, support, single clusters before pairs, least items. The stamp has the versions of the
     cluster and of its partner, and the cluster: it tells whether the entry is still what it was.
@@ -208,13 +208,14 @@ def most_urgent(state: Clusters, cluster: int, k: int, m: int, ascending: bool) 
     width = len(state.slot) + 1
     a = state.first[cluster]
     best, stamp = NONE, NONE
-    if 0 < state.supports[cluster] < k:
-        rank = 2 * (state.supports[cluster] if ascending else k - state.supports[cluster])
+    tally_with(state, cluster, True)
+    own = state.tally[cluster]
+    if 0 < own < k:
+        rank = 2 * (own if ascending else k - own)
         best = ((state.rounds[cluster] * (2 * k + 2) + rank) * width + a) * width + width - 1
         stamp = state.versions[a] * width * width + a
     if m < 2:
         return best, stamp
-    tally_with(state, cluster)
     for i in range(state.facts[TOUCHED]):
         other = state.touched[i]
         support = state.tally[other]
@@ -248,7 +249,7 @@ def serve_pairs(
     in_rounds: bool,
     prices: NDArray[np.float64],
 ) -> None:
-    """Serve all items and (m = 2) pairs that occur in fewer than k records, from one queue.
+    """Serve all items and (m = 2) pairs that occur, but in records of fewer than k persons, from one queue.
 
     Every cluster has one entry, its most urgent constraint. A pair belongs to whichever of its clusters changed last,
     so a change makes one entry; one whose partner has changed is found out, and renewed, when it comes up.
@@ -291,7 +292,7 @@ def serve_pairs(
 
 @kernel
 def present_supports(state: Clusters, itemsets: Codes) -> Counts:
-    """Count for every set the records that have all its clusters."""
+    """Count for every set the persons who have a record with all its clusters."""
     slots, supports = np.empty(itemsets.shape[1], np.int32), np.zeros(len(itemsets), np.int64)
     for place in range(len(itemsets)):
         number = present_slots(state, itemsets[place], slots)

@@ -22,7 +22,7 @@ from sfumato.config.options import Option
 from sfumato.data.cells import weighted_counts
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.items import Baskets, rows_once
-from sfumato.release._itemsets import rare_itemsets
+from sfumato.release._itemsets import Rows, rare_itemsets
 from sfumato.release.items import BasketRelease, global_release
 from sfumato.requirements.items import BasketRequirement, KMAnonymity
 from sfumato.runtime._kernel_helpers import has_number
@@ -75,11 +75,12 @@ def lifted(
         while True:
             row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
             starts, codes = rows_once(row, cut[baskets.codes], baskets.distinct)
-            rare, _, _ = rare_itemsets(starts, codes, baskets.weights, len(nodes.parent), size, requirement.k)
+            rows = Rows(starts, codes, baskets.weights, len(nodes.parent), baskets.persons)
+            rare, _, _ = rare_itemsets(rows, size, requirement.k)
             if not len(rare):
                 break
             rare = _in_tree_order(rare, supports)
-            if not lift_sets(nodes, baskets.weights, cut, rare, requirement.k, low, high):
+            if not lift_sets(nodes, *baskets.people, cut, rare, requirement.k, low, high):
                 break
     return cut
 
@@ -101,7 +102,7 @@ def _in_tree_order(sets: Codes, supports: Counts) -> Codes:
 
 
 @kernel
-def lift_sets(nodes: Nodes, weights: Counts, cut: Codes, sets: Codes, k: int, low: int, high: int) -> int:
+def lift_sets(nodes: Nodes, kind: Codes, persons: Counts, cut: Codes, sets: Codes, k: int, low: int, high: int) -> int:
     """Lift every set that still consists of nodes of the cut, in turn; changes `cut`. Returns how many it lifted."""
     number, size = len(nodes.parent), sets.shape[1]
     in_cut = np.zeros(number, np.bool_)
@@ -122,7 +123,7 @@ def lift_sets(nodes: Nodes, weights: Counts, cut: Codes, sets: Codes, k: int, lo
             stale = stale or not in_cut[member]
         if stale:
             continue
-        cheapest_lift(nodes, weights, spent, sets[place], k, low, high, best)
+        cheapest_lift(nodes, kind, persons, spent, sets[place], k, low, high, best)
         for chosen in best:
             if not in_cut[chosen]:
                 _lift_to(nodes, cut, in_cut, spent, int(chosen))
@@ -153,9 +154,17 @@ def _is_under(nodes: Nodes, node: int, above: int) -> bool:
 
 @kernel
 def cheapest_lift(
-    nodes: Nodes, weights: Counts, spent: Counts, node_set: Codes, k: int, low: int, high: int, best: Codes
+    nodes: Nodes,
+    kind: Codes,
+    persons: Counts,
+    spent: Counts,
+    node_set: Codes,
+    k: int,
+    low: int,
+    high: int,
+    best: Codes,
 ) -> None:
-    """Write to `best` the cheapest lift of a set that at least k records have.
+    """Write to `best` the cheapest lift of a set that at least k persons have in a record.
 
     Only nodes with items from `low` to before `high` are lifted to. Where none helps, that is the root for all; where a
     part of the items does not reach up to the root, the set as it is. All combinations of ancestors are priced; the
@@ -184,7 +193,7 @@ def cheapest_lift(
             if chosen < 0 or (costs[combination], steps[combination]) < (costs[chosen], steps[chosen]):
                 chosen = combination
         _combined(nodes, node_set, heights, chosen, trial)
-        if _has(nodes, weights, trial, k):
+        if _has(nodes, kind, persons, trial, k):
             best[:] = trial
             return
         costs[chosen] = -1
@@ -229,22 +238,23 @@ def _added(nodes: Nodes, spent: Counts, trial: Codes) -> int:
 
 
 @kernel
-def _has(nodes: Nodes, weights: Counts, trial: Codes, k: int) -> bool:
-    """Say whether at least k records have all of these nodes."""
+def _has(nodes: Nodes, kind: Codes, persons: Counts, trial: Codes, k: int) -> bool:
+    """Say whether at least k persons have a record with all of these nodes."""
     least = -1
     fewest = len(nodes.rows) + 1
     for i in range(len(trial)):
         rows = nodes.begins[trial[i] + 1] - nodes.begins[trial[i]]
         if rows < fewest and not _covered(nodes, trial, i):
             least, fewest = i, rows
-    support = 0
+    support, last = 0, NONE
     for at in range(nodes.begins[trial[least]], nodes.begins[trial[least] + 1]):
         row, together = nodes.rows[at], True
         for i in range(len(trial)):
             if i != least and together and not _covered(nodes, trial, i):
                 together = has_number(nodes.rows, nodes.begins[trial[i]], nodes.begins[trial[i] + 1], row)
-        if together:
-            support += weights[row]
+        if together and kind[row] != last:
+            last = kind[row]
+            support += persons[row]
             if support >= k:
                 return True
     return False

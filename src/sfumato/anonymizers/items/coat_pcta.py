@@ -48,8 +48,8 @@ from sfumato.anonymizers.items._clusters import ALIVE, NONE, Clusters, Owner, cl
 from sfumato.anonymizers.items._constraint_kernels import present_supports, serve_pairs, serve_sets, size_prices
 from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer, Task, check_enough_records
 from sfumato.config.options import Option
-from sfumato.data.items import rows_once
-from sfumato.release._itemsets import rare_itemsets
+from sfumato.data.items import RowPersons, rows_once
+from sfumato.release._itemsets import Rows, rare_itemsets
 from sfumato.release.items import BasketRelease, global_release, set_recoding
 from sfumato.requirements import items as item_rules
 from sfumato.runtime.arrays import Codes, Counts
@@ -157,7 +157,8 @@ def serve_all_sets(state: Clusters, requirement: item_rules.KMAnonymity, choices
     for size in range(3, requirement.m + 1):
         while True:
             starts, codes = _present_rows(state)
-            rare, supports, _ = rare_itemsets(starts, codes, state.weights, len(state.slot), size, requirement.k)
+            rows = Rows(starts, codes, state.weights, len(state.slot), RowPersons(state.kind, state.persons))
+            rare, supports, _ = rare_itemsets(rows, size, requirement.k)
             if not len(rare):
                 break
             urgent = np.argsort(supports if choices[0] else -supports, kind="stable")[:LISTED]

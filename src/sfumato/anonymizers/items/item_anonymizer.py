@@ -61,7 +61,7 @@ class BasketAnonymizer(ReleaseMaker, ABC):
 
         Raises `InfeasibleError` with the nearest feasible parameter where it finds none.
         """
-        task = Task(baskets, requirement, utility, limit or NOTHING)
+        task = Task(baskets, requirement.counting(baskets.persons is not None), utility, limit or NOTHING)
         self.check_task(task)
         if not baskets.items:  # there is nothing to hide, and nothing to show
             return finished(global_release(baskets, set_recoding((), np.zeros(0, np.int64)), str(self)), task)

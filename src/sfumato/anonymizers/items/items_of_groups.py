@@ -57,7 +57,7 @@ from sfumato.data.dataset import MixedTable
 from sfumato.data.items import Baskets, taken_rows
 from sfumato.data.reading import Ranges
 from sfumato.errors import BadInputError
-from sfumato.release._itemsets import rare_itemsets
+from sfumato.release._itemsets import Rows, rare_itemsets
 from sfumato.release.items import MixedRelease, Placed, placed, rows_of
 from sfumato.release.release import Form, Release, generalization, widened
 from sfumato.requirements import items as item_rules
@@ -447,9 +447,8 @@ def violations(release: MixedRelease, k: int, m: int, most: int = SHOWN) -> list
     for size in range(1, m + 1):
         if len(weak) >= most:
             break
-        sets, supports, _ = rare_itemsets(
-            starts, tagged.ravel().astype(np.int32), release.count, len(used), size, k, most - len(weak)
-        )
+        rows = Rows(starts, tagged.ravel().astype(np.int32), release.count, len(used))
+        sets, supports, _ = rare_itemsets(rows, size, k, most - len(weak))
         for itemset, support in zip(sets.tolist(), supports.tolist(), strict=True):
             keys = used[itemset]
             labels = ", ".join(release.parts.labels[int(key % width)] for key in keys)

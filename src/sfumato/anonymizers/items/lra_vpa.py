@@ -66,21 +66,27 @@ class LRA(TreeBased):
 def some_rows(baskets: Baskets, rows: Counts) -> Baskets:
     """Return some of the distinct baskets, over the same items."""
     starts, codes = taken_rows(baskets.starts, baskets.codes, rows)
-    return replace(baskets, starts=starts, codes=codes, weights=baskets.weights[rows])
+    persons = None if baskets.persons is None else baskets.persons.some(rows)
+    return replace(baskets, starts=starts, codes=codes, weights=baskets.weights[rows], persons=persons)
 
 
 def pieces_of(baskets: Baskets, leaf: Codes, most: int, k: int) -> Codes:
-    """Cut the baskets, in the order of Gray codes, into about so many pieces of at least k records with items."""
+    """Cut the baskets, in the order of Gray codes, into about so many pieces of at least k persons with items."""
     order = gray_order(baskets, leaf)
     target = max(k, -(-baskets.filled // most))
     piece = np.empty(baskets.distinct, np.int32)
     number = held = 0
+    kind, persons = baskets.people
+    seen = set[int]()
     for basket in order.tolist():
-        more = int(baskets.weights[basket]) if baskets.lengths[basket] else 0
+        more = 0 if kind[basket] in seen or not baskets.lengths[basket] else int(persons[basket])
         if held >= k and held + more - target > target - held:  # it is nearer to its size without this basket
-            number, held = number + 1, 0
+            number, held, seen = number + 1, 0, set()
+            more = int(persons[basket]) if baskets.lengths[basket] else 0
         piece[basket] = number
         held += more
+        if more:
+            seen.add(int(kind[basket]))
     if number > 0 and held < k:  # the rest is too small to stand alone
         piece[piece == number] = number - 1
     return piece

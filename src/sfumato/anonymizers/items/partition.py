@@ -28,6 +28,7 @@ from sfumato.release.items import BasketRelease, ItemParts, PieceRecodings, Publ
 from sfumato.requirements.items import BasketRequirement, CompleteKAnonymity
 from sfumato.runtime.arrays import Codes, Counts
 from sfumato.runtime.kernels import kernel
+from sfumato.texts.catalogue import counted
 
 
 @kernel
@@ -37,6 +38,8 @@ def division(
     codes: Codes,
     shown: Codes,
     weights: Counts,
+    kind: Codes,
+    persons: Counts,
     rows: Counts,
     closed: Codes,
     tally: Counts,
@@ -48,12 +51,10 @@ def division(
     `tally` (one place for every node) is zero before and after. Time: the items of the rows, for every node tried.
     """
     order = _by_loss(nodes, starts, shown, weights, rows, closed, tally)
-    own = np.empty(len(rows), np.int64)
-    for i in range(len(rows)):
-        own[i] = weights[rows[i]]
+    of_rows, own = kind[rows], persons[rows]
     for turn in range(len(order)):
         link, parts = _parts_by_children(nodes, starts, codes, shown, rows, order[turn])
-        chosen, some = balanced(link, own, parts, k)
+        chosen, some = balanced(link, of_rows, own, parts, k)
         if some:
             return order[turn], chosen, order[:turn].copy()
     return NONE, np.empty(0, np.int64), order
@@ -168,19 +169,19 @@ def _sorted_lists(lists: Codes, ends: Counts) -> Counts:
 
 
 @kernel
-def balanced(link: Counts, weights: Counts, parts: int, k: int) -> tuple[Counts, bool]:
-    """Say for every row its part, NONE where it is gathered with others; and whether a part of k records remains.
+def balanced(link: Counts, kind: Codes, persons: Counts, parts: int, k: int) -> tuple[Counts, bool]:
+    """Say for every row its part, NONE where it is gathered with others; and whether a part of k persons remains.
 
-    Records join the gathered ones from the part with the most to spare; where no part can spare any, the smallest part
-    joins as a whole.
+    Rows join the gathered ones from the part with the most persons to spare; where no part can spare any, the smallest
+    part joins as a whole. Rows stand in the order of persons.
     """
     chosen, sizes = link.copy(), np.zeros(parts, np.int64)
     for row in range(len(link)):
-        sizes[link[row]] += weights[row]
-    gathered, large = 0, 0
+        if row == _first_of_person(link, kind, row):
+            sizes[link[row]] += persons[row]
+    large = 0
     for part in range(parts):
         if sizes[part] < k:
-            gathered += sizes[part]
             sizes[part] = 0
         else:
             large += 1
@@ -189,23 +190,25 @@ def balanced(link: Counts, weights: Counts, parts: int, k: int) -> tuple[Counts,
     for row in range(len(link)):
         if sizes[link[row]] == 0:
             chosen[row] = NONE
-    while 0 < gathered < k:
+    while True:
+        gathered = _gathered(chosen, kind, persons)
+        if gathered == 0 or gathered >= k:
+            return chosen, True
         largest = int(np.argmax(sizes))
-        spare = NONE
+        spare, lost = NONE, 0
         for row in range(len(link)):
-            fits = chosen[row] == largest and weights[row] <= sizes[largest] - k
-            if fits and (spare == NONE or weights[row] < weights[spare]):
-                spare = row
+            if chosen[row] == largest and (spare == NONE or persons[row] < persons[spare]):
+                fewer = persons[row] if _is_alone(chosen, kind, row) else 0
+                if fewer <= sizes[largest] - k:
+                    spare, lost = row, fewer
         if spare != NONE:
-            gathered += weights[spare]
-            sizes[largest] -= weights[spare]
+            sizes[largest] -= lost
             chosen[spare] = NONE
             continue
         smallest = NONE
         for part in range(parts):
             if sizes[part] > 0 and (smallest == NONE or sizes[part] < sizes[smallest]):
                 smallest = part
-        gathered += sizes[smallest]
         sizes[smallest] = 0
         for row in range(len(link)):
             if chosen[row] == smallest:
@@ -213,7 +216,39 @@ def balanced(link: Counts, weights: Counts, parts: int, k: int) -> tuple[Counts,
         large -= 1
         if large == 0:
             return chosen, False
-    return chosen, True
+
+
+@kernel
+def _first_of_person(chosen: Counts, kind: Codes, row: int) -> int:
+    """Return the first row of the same part and persons."""
+    first, at = row, row
+    while at > 0 and kind[at - 1] == kind[row]:
+        at -= 1
+        if chosen[at] == chosen[row]:
+            first = at
+    return first
+
+
+@kernel
+def _is_alone(chosen: Counts, kind: Codes, row: int) -> bool:
+    """Say whether no other row of the same part is of the same persons."""
+    at = row + 1
+    while at < len(kind) and kind[at] == kind[row]:
+        if chosen[at] == chosen[row]:
+            return False
+        at += 1
+    return _first_of_person(chosen, kind, row) == row
+
+
+@kernel
+def _gathered(chosen: Counts, kind: Codes, persons: Counts) -> int:
+    """Count the persons of the rows that are gathered."""
+    number, last = 0, NONE
+    for row in range(len(chosen)):
+        if chosen[row] == NONE and kind[row] != last:
+            last = kind[row]
+            number += persons[row]
+    return number
 
 
 @kernel
@@ -244,11 +279,12 @@ class Partition(TreeBased):
 
     def check_task(self, task: Task) -> None:
         """Refuse also where too few records have items, or have none."""
-        filled, wanted = task.baskets.filled, task.requirement
-        for number, what in ((task.baskets.size - filled, "have no items"), (filled, "have items")):
+        baskets, wanted = task.baskets, task.requirement
+        empty = baskets.people.count(np.flatnonzero(baskets.lengths == 0))
+        for number, what in ((empty, "have no items"), (baskets.filled, "have items")):
             if 0 < number < wanted.k:
                 raise InfeasibleError(
-                    f"{wanted}: only {number:,} records {what}, and they cannot look like the others; "
+                    f"{wanted}: only {counted(number, baskets.unit)} {what}, and they cannot look like the others; "
                     f"k={number} is the most, or leave these records out"
                 )
         super().check_task(task)
@@ -276,7 +312,16 @@ def divided(
 ) -> Iterator[BasketPiece]:
     """Divide a group by the children of one of its nodes; nothing where no node can be divided."""
     node, chosen, failed = division(
-        nodes, baskets.starts, baskets.codes, shown, baskets.weights, group.rows, group.closed, tally, k
+        nodes,
+        baskets.starts,
+        baskets.codes,
+        shown,
+        baskets.weights,
+        *baskets.people,
+        group.rows,
+        group.closed,
+        tally,
+        k,
     )
     if node == NONE:
         return

@@ -70,6 +70,9 @@ class BasketReader:
     """
 
     rows: Rows
+    people: Rows
+    """The rows with whose they are, where persons are counted; else the same."""
+
     kind: Codes
     """For every item its kind."""
 
@@ -87,7 +90,7 @@ class BasketReader:
         parts, size, extra = release.parts, len(release.labels), len(release.withheld)
         label = [np.repeat(np.arange(size), np.diff(parts.starts))]
         item = [parts.items.astype(np.int64)]
-        all_rows = Rows(rows.starts, rows.codes, rows.weights, size + extra)
+        all_rows = Rows(rows.starts, rows.codes, rows.weights, size + extra, release.persons)
         if extra:
             mark = np.full(len(release.recodings), SUPPRESSED, np.int32)
             for number, (piece, gone) in enumerate(release.withheld):
@@ -98,20 +101,21 @@ class BasketReader:
                 [np.repeat(np.arange(len(rows.weights)), np.diff(rows.starts)), np.arange(len(mark[release.piece]))]
             )
             starts, codes = rows_once(row, np.concatenate([rows.codes, mark[release.piece]]), len(rows.weights))
-            all_rows = Rows(starts, codes, rows.weights, size + extra)
+            all_rows = Rows(starts, codes, rows.weights, size + extra, release.persons)
         behind, codes = rows_once(np.concatenate(item), np.concatenate(label), items)
         first, kind = equal_rows(behind, codes)
         ends, kinds = taken_rows(behind, codes, first)
         sizes = np.concatenate([parts.sizes, np.zeros(extra, np.int64)])
-        return BasketReader(all_rows.merged(), kind.astype(np.int32), ends, kinds, sizes)
+        merged = all_rows.merged()
+        people = merged if release.persons is None else all_rows
+        return BasketReader(merged, people, kind.astype(np.int32), ends, kinds, sizes)
 
     @staticmethod
     def of_baskets(baskets: Baskets) -> BasketReader:
         """Read the original: every item is itself."""
-        items = np.arange(len(baskets.items), dtype=np.int32)
-        return BasketReader(
-            Rows.of_baskets(baskets), items, np.arange(len(items) + 1), items, np.ones(len(items), np.int64)
-        )
+        items, rows = np.arange(len(baskets.items), dtype=np.int32), Rows.of_baskets(baskets)
+        merged = rows if rows.persons is None else rows.merged()
+        return BasketReader(merged, rows, items, np.arange(len(items) + 1), items, np.ones(len(items), np.int64))
 
     def is_shown(self, item: int) -> bool:
         """Say whether some record shows something that stands for an item."""
@@ -119,11 +123,19 @@ class BasketReader:
         return bool((self.sizes[self.codes[self.ends[kind] : self.ends[kind + 1]]] > 0).any())
 
     def matches(self, itemsets: Sequence[Itemset]) -> NDArray[np.int64]:
-        """Count the records that fit each set of known items; a suppressed item helps nobody and is passed over."""
+        """Count the persons with a record that fits each set of known items; a suppressed item is passed over."""
+        return self._fitting(self.people, itemsets)
+
+    def answers(self, itemsets: Sequence[Itemset]) -> NDArray[np.int64]:
+        """Count the records that fit each set of items."""
+        return self._fitting(self.rows, itemsets)
+
+    def _fitting(self, rows: Rows, itemsets: Sequence[Itemset]) -> NDArray[np.int64]:
         counts = np.zeros(len(itemsets), np.int64)
         odds = np.ones((1, 1, len(self.sizes)))
         for places, kinds, known in self._asked(itemsets):
-            counts[places] = np.rint(self._sums(kinds, np.minimum(known, 0), odds)[0]).astype(np.int64)
+            sums = self._sums(rows, kinds, np.minimum(known, 0), odds)
+            counts[places] = np.rint(sums[0]).astype(np.int64)
         return counts
 
     def estimates(self, itemsets: Sequence[Itemset], estimators: Sequence[str], joint: str = "product") -> Numbers:
@@ -136,7 +148,7 @@ class BasketReader:
         odds[:, 1:, self.sizes == 0] = 0.0
         estimates = np.zeros((len(estimators), len(itemsets)))
         for places, kinds, known in self._asked(itemsets):
-            estimates[:, places] = self._sums(kinds, known, odds)
+            estimates[:, places] = self._sums(self.rows, kinds, known, odds)
         return estimates
 
     def _asked(self, itemsets: Sequence[Itemset]) -> Iterator[tuple[Counts, Codes, Counts]]:
@@ -150,11 +162,13 @@ class BasketReader:
             kinds[:, 1:][kinds[:, 1:] == kinds[:, :-1]] = NONE
             yield places, kinds, np.where(kinds == NONE, 0, known)
 
-    def _sums(self, kinds: Codes, known: Counts, odds: Numbers) -> Numbers:
-        """Add up over the rows that show something for every kind what the odds say, by set; equal sets once."""
+    def _sums(self, rows: Rows, kinds: Codes, known: Counts, odds: Numbers) -> Numbers:
+        """Add up over the rows that show something for every kind what the odds say, by set; equal sets once.
+
+        Of rows that say whose they are each person counts once.
+        """
         asked, number = np.unique(np.concatenate([kinds, known], axis=1), axis=0, return_inverse=True)
         width = kinds.shape[1]
-        rows = self.rows
         sums = _sums_of_rows(
             np.ascontiguousarray(asked[:, :width].astype(np.int32)),
             np.ascontiguousarray(asked[:, width:].astype(np.int64)),
@@ -163,7 +177,7 @@ class BasketReader:
             odds,
             rows.starts,
             rows.codes,
-            rows.weights,
+            *rows.people,
             *rows.postings,
         )
         return np.asarray(sums[:, number.ravel()])
@@ -178,11 +192,14 @@ def _sums_of_rows(
     odds: Numbers,
     starts: Counts,
     codes: Codes,
+    person: Codes,
     weights: Counts,
     begins: Counts,
     rows: Counts,
 ) -> Numbers:
     """Add up for every set of kinds, over the rows that show something for each, weight times odds.
+
+    Of the rows of one person the first one counts.
 
     The odds of a row are the product over the different codes that it shows for the kinds; two kinds that are behind
     one code count as so many known members of it. Goes through the rows of the kind that the fewest rows have.
@@ -190,6 +207,7 @@ def _sums_of_rows(
     estimators, width = odds.shape[0], kinds.shape[1]
     sums = np.zeros((estimators, len(kinds)))
     shown, members = np.empty(width, np.int32), np.empty(width, np.int64)
+    counted = np.full(len(person), -1)  # for every person the set for which they were counted last
     for s in range(len(kinds)):
         anchor, fewest = -1, len(rows) * len(behind) + 1
         for i in range(width):
@@ -228,8 +246,9 @@ def _sums_of_rows(
                     else:
                         shown[number], members[number] = other, known[s, i]
                         number += 1
-                if not every:
+                if not every or counted[person[row]] == s:
                     continue
+                counted[person[row]] = s
                 for e in range(estimators):
                     share = 1.0
                     for j in range(number):

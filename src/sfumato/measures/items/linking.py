@@ -43,10 +43,10 @@ MOST_INFERRED_FROM = 2
 
 @dataclass(frozen=True)
 class Linking(Configured):
-    """The empirical attack: some items of every person are known; how many records fit?"""
+    """The empirical attack: some items of a record of every person are known; how many persons have one that fits?"""
 
     persons: Annotated[int, Option(least=1)] = 5000
-    """Records that are attacked, drawn at random; all where there are no more."""
+    """Persons who are attacked, drawn at random; all where there are no more."""
 
     below: Annotated[int, Option(least=1)] = 5
     """Fewer records that fit are too few."""
@@ -58,12 +58,17 @@ class Linking(Configured):
 
     def draw(self, baskets: Baskets, known: int) -> list[Itemset]:
         """Draw what is known of the persons: so many items of each at random, all where a person has fewer."""
-        random = np.random.default_rng(self.seed)
-        record_of = np.repeat(np.arange(baskets.distinct), baskets.weights)
-        if len(record_of) > self.persons:
-            record_of = record_of[random.choice(len(record_of), self.persons, replace=False)]
-        itemsets = []
-        for row in record_of:
+        random, (kind, number) = np.random.default_rng(self.seed), baskets.people
+        first = np.flatnonzero(np.diff(kind, prepend=-1))
+        person = np.repeat(np.arange(len(first)), number[first])
+        if len(person) > self.persons:
+            person = person[random.choice(len(person), self.persons, replace=False)]
+        ends, itemsets = np.append(first, len(kind)), []
+        for who in person:
+            row = int(first[who])
+            if ends[who + 1] - row > 1:  # what is known is of one record
+                held = baskets.weights[row : ends[who + 1]]
+                row += int(random.choice(len(held), p=held / held.sum()))
             items = baskets.codes[baskets.starts[row] : baskets.starts[row + 1]]
             if len(items):
                 drawn = random.choice(items, min(known, len(items)), replace=False)
@@ -98,55 +103,53 @@ def rho(release: BasketRelease, sensitive: Sequence[int], known: int) -> float:
     what stands for a sensitive item, times the share of sensitive items among those it stands for. What stands for a
     known item and a sensitive one tells nothing beyond itself.
     """
-    rows, parts, worst = Rows.of_release(release), release.parts, 0.0
+    rows, parts, worst = Rows.of_persons(release), release.parts, 0.0
     label = np.repeat(np.arange(rows.size), np.diff(parts.starts))
     is_sensitive = np.isin(parts.items, np.array(sensitive, np.int64))
     share = np.bincount(label, is_sensitive, rows.size) / np.maximum(parts.sizes, 1)
     for target in np.flatnonzero(share):
         most = min(known, MOST_INFERRED_FROM)
-        confidence = _confidence(rows.starts, rows.codes, rows.weights, *rows.postings, int(target), most)
+        confidence = _confidence(rows.starts, rows.codes, *rows.people, *rows.postings, int(target), most)
         worst = max(worst, float(confidence) * float(share[target]))
     return worst
 
 
 @kernel
 def _confidence(
-    starts: Counts, codes: Codes, weights: Counts, ends: Counts, rows: Counts, target: int, most: int
+    starts: Counts,
+    codes: Codes,
+    kind: Codes,
+    persons: Counts,
+    ends: Counts,
+    rows: Counts,
+    target: int,
+    most: int,
 ) -> float:
-    """Return the largest share of rows with a target code among the rows with one or two other codes."""
+    """Return the largest share of persons with a target code among those with one or two other codes, in one row."""
     size = len(ends) - 1
-    has = np.zeros(len(weights), np.bool_)
+    has = np.zeros(len(kind), np.bool_)
     for p in range(ends[target], ends[target + 1]):
         has[rows[p]] = True
-    every, those = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    # by code, and in the last place without a second one: the persons, those with the target, and who was counted last
+    counted, last = np.zeros((2, size + 1), np.int64), np.full((2, size + 1), -1, np.int32)
     best = 0.0
     for first in range(size):
         if first == target:
             continue
-        alone, alone_with = 0, 0
         for p in range(ends[first], ends[first + 1]):
             row = rows[p]
-            alone += weights[row]
-            if has[row]:
-                alone_with += weights[row]
-            if most < 2:
-                continue
-            for c in range(starts[row + 1] - 1, starts[row] - 1, -1):
-                if codes[c] <= first:
+            for place in range(starts[row + 1], starts[row] - 1, -1):
+                code = size if place == starts[row + 1] else codes[place]
+                if code <= first or (most < 2 and code < size):
                     break
-                every[codes[c]] += weights[row]
-                if has[row]:
-                    those[codes[c]] += weights[row]
-        if alone > 0:
-            best = max(best, alone_with / alone)
-        if most < 2 or alone_with == 0:
-            for code in range(first + 1, size):
-                every[code], those[code] = 0, 0
-            continue
-        for code in range(first + 1, size):
-            if every[code] > 0 and code != target:
-                best = max(best, those[code] / every[code])
-            every[code], those[code] = 0, 0
+                for side in range(1 + has[row]):
+                    if last[side, code] != kind[row]:
+                        last[side, code] = kind[row]
+                        counted[side, code] += persons[row]
+        for code in range(size + 1):
+            if code != target and counted[1, code] > 0:
+                best = max(best, counted[1, code] / counted[0, code])
+            counted[:, code], last[:, code] = 0, -1
     return best
 
 

@@ -148,7 +148,7 @@ class ItemQueries(Configured):
         if self.kind == "transaction":
             return self._of_transactions(baskets, random)
         if self.kind == "frequent-pairs":
-            pairs = frequent_pairs(Rows.of_baskets(baskets), self.top)
+            pairs = frequent_pairs(Rows.of_baskets(baskets).merged(), self.top)
             if not len(pairs):
                 raise self._none(baskets)
             return [(int(a), int(b)) for a, b in pairs[random.integers(len(pairs), size=self.number)]]

@@ -546,14 +546,16 @@ def _offered_for_sets(study: Study, candidates: list[Candidate], baskets: Basket
         (None, item_requirements.SuppressionLimit())
     ]
     asked = {one.requirement.m for one in candidates if isinstance(one.requirement, item_requirements.KMAnonymity)}
-    promises = [item_requirements.KMAnonymity(2, m) for m in sorted({1, study.scales.known, *asked}, reverse=True)]
+    known = sorted({1, study.scales.known, *asked}, reverse=True)
+    promises = [*(item_requirements.KMAnonymity(2, m) for m in known), item_requirements.CompleteKAnonymity(2)]
+    promises = [promise.counting(baskets.persons is not None) for promise in promises]
     named = dict.fromkeys(one.requirement for one in candidates if one.requirement.names_items)
     by_tree = [] if baskets.tree is None else [TREE_MAKER]
     for maker in map(candidate_maker, [DEFAULT_MAKER, *bundled_presets()["offered_for_items"], *by_tree]):
         for utility, limit in policies:
             if maker.name == "upcta" if utility is None else not maker.keeps_utility_constraints:
                 continue  # without utility constraints upcta equals pcta
-            for promise in (*promises, item_requirements.CompleteKAnonymity(2), *named):
+            for promise in (*promises, *named):
                 if isinstance(promise, maker.requirements):
                     yield Candidate(maker, promise, utility=utility, limit=limit)
 

@@ -328,7 +328,8 @@ class ItemsDraft(Quiet):
         if self._alone:
             within = next((each for grid in self.study.grids for each in grid.utility if each is not None), None)
             once_more = "" if within is None else t("draft.once_more", within=within.in_words())
-            places |= {"once_more": once_more}
+            unit = t(f"draft.counted_{self.study.unit}", persons=self._baskets.people.total)
+            places |= {"once_more": once_more, "counted": unit}
         else:
             places |= {"quasi": [quasi.name for quasi in self.data.cells.quasi], "column": self.data.column}
         return [t(f"draft.seen_{kind}", **places), t(f"draft.tries_{kind}", **places), "", t("draft.next", to=to)]

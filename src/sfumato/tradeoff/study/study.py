@@ -91,14 +91,20 @@ class Study:
             raise BadInputError(f"the study {self.name!r} has no candidate; give it [[candidates]]")
         if self.parts == declaration.ATTRIBUTES:
             self._check_table()
+        elif "person" in self.data.has:
+            self._count_persons()
         for candidate in self.candidates:
             candidate.check()
+
+    def _count_persons(self) -> None:
+        """Let all requirements count persons."""
+        object.__setattr__(self, "grids", tuple(grid.by_persons for grid in self.grids))
+        vars(self).pop("candidates", None)  # they were listed with what was written
 
     def _check_table(self) -> None:
         """Add the scales of the necessary measures, and raise if candidates or persons do not have one."""
         if self.table.person is not None:
-            object.__setattr__(self, "grids", tuple(grid.by_persons for grid in self.grids))
-            vars(self).pop("candidates", None)  # they were listed with the written requirements
+            self._count_persons()
         bounded = () if self.search is None else tuple(bound.measure for bound in self.search.bounds)
         object.__setattr__(self, "scales", self.scales.having((*self.axes, *bounded)))  # add necessary scales
         if self.table.person is not None:
@@ -151,7 +157,9 @@ class Study:
     def unit(self) -> Unit:
         """The unit that groups count."""
         table = self.data.table
-        return "records" if table is None else unit_of(table.person, table.one_record_per_person)
+        if table is None:
+            return "persons" if "person" in self.data.has else "records"
+        return unit_of(table.person, table.one_record_per_person)
 
     @cached_property
     def candidates(self) -> Sequence[Candidate]:
