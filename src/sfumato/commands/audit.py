@@ -225,8 +225,13 @@ def _of_baskets(
     elif baskets.tree is not None:
         raise refusal("tree_says_items_published")
     legend = None if about.legend_file is None else read_legend(about.legend_file)
-    at = {"who": who, "item": item, "column": column, "separator": baskets.separator or text.delimiter}
-    how = {"encoding": text.encoding, "escaped_formulas": escaped, "memory": text.memory, "spill": text.spill}
+    at: dict[str, Any] = {"who": who, "item": item, "column": column, "separator": baskets.separator or text.delimiter}
+    how: dict[str, Any] = {
+        "encoding": text.encoding,
+        "escaped_formulas": escaped,
+        "memory": text.memory,
+        "spill": text.spill,
+    }
     return audit_baskets(Path(file), wanted, against, about.known, legend, about.local, **at, **how)
 
 

@@ -63,8 +63,8 @@ class PersonRows(NamedTuple):
     basket: Counts
     """For every row its basket: the baskets of a kind of persons ascend."""
 
-    count: Counts
-    """For every row its records."""
+    records: Counts
+    """For every row how many there are."""
 
     persons: RowPersons
     link: Counts
@@ -226,8 +226,8 @@ def baskets_of(
     lengths = np.array([len(basket) for basket in sets], np.int64)
     codes = np.fromiter((place[item] for basket in sets for item in basket), np.int32, int(lengths.sum()))
     starts, once = rows_once(np.repeat(np.arange(len(sets)), lengths), codes, len(sets))
-    number: dict[object, int] = {}
-    person = None if persons is None else np.array([number.setdefault(who, len(number)) for who in persons], np.int64)
+    called: dict[object, int] = {}
+    person = None if persons is None else np.array([called.setdefault(who, len(called)) for who in persons], np.int64)
     if person is not None and len(person) != len(sets):
         raise BadInputError(
             f"{origin}: {len(sets):,} records and {len(person):,} persons; name the person of each record"
@@ -255,7 +255,7 @@ def counted_baskets(
     if person is None:
         return Baskets(items, *kept, weighted_counts(link, counts, len(first)), tree, origin)
     rows = rows_of_persons(link, person, counts)
-    return Baskets(items, *taken_rows(*kept, rows.basket), rows.count, tree, origin, persons=rows.persons)
+    return Baskets(items, *taken_rows(*kept, rows.basket), rows.records, tree, origin, persons=rows.persons)
 
 
 def rows_once(row: NDArray[np.integer], codes: NDArray[np.integer], rows: int) -> tuple[Counts, Codes]:

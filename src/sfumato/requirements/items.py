@@ -418,7 +418,7 @@ class KKMAnonymity(CountsPersons):
     example: ClassVar[str | None] = "k-km-anonymity k=5 m=2"
 
     @property
-    def of_groups(self) -> KAnonymity:
+    def of_groups(self) -> Requirement:
         """What it asks of the table."""
         return KAnonymity(self.k).by_persons if self.of == "persons" else KAnonymity(self.k)
 
