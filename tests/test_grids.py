@@ -45,7 +45,7 @@ from sfumato.tradeoff.search.families import families_of
 from sfumato.tradeoff.search.tuner import tune
 from sfumato.tradeoff.study.candidate import Candidate, files_of
 from sfumato.tradeoff.study.grids import Grid, block_options, lists_of
-from sfumato.tradeoff.study.presets import left_out, with_preset
+from sfumato.tradeoff.study.presets import preset_notices, with_preset
 from sfumato.tradeoff.study.search_plan import SearchPlan
 from sfumato.tradeoff.study.study import Study, read_study, study_from_toml
 from small_tables import small_table
@@ -284,9 +284,21 @@ def test_makers_that_serve_one_sensitive_column_serve_each_in_turn_and_run(tmp_p
     for one in serving:
         made = one.anonymizer.anonymize(table, one.requirement, one.form, one.suppress)
         assert made.groups > 1, one
-    said = left_out(study, "everything")
+    [said] = preset_notices(study, "everything")
     assert said.startswith("left out of the preset: dp-privtree, dp-grid and dp-kd-tree, which count") and "job" in said
-    assert left_out(adult(), "everything") == ""
+    assert preset_notices(adult(), "everything") == []
+
+
+def test_with_a_person_column_the_noisy_makers_of_a_preset_count_a_bounded_number_of_records() -> None:
+    studies = [adult().with_table(**more) for more in ({"person": "who"}, {})]
+    counted, free = (
+        [one.anonymizer for one in with_preset(study, "everything").candidates if one.anonymizer.noisy]
+        for study in studies
+    )
+    assert len(counted) >= 7 and {maker.contribution for maker in counted} == {5}
+    assert {maker.contribution for maker in free} == {None}
+    assert "count at most 5 records of a person" in preset_notices(studies[0], "everything")[-1]
+    assert not preset_notices(studies[1], "everything")
 
 
 def test_an_unknown_preset_is_refused() -> None:

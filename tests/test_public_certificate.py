@@ -201,6 +201,13 @@ def test_public_files_of_tables_that_differ_in_suppressed_records_are_the_same_b
     assert {"generalization", "bucketization"} <= set(hit[1]) and len(same) > 10, hit
 
 
+def test_the_version_on_a_certificate_is_that_of_the_code_and_not_of_an_installation(tmp_path, monkeypatch):
+    monkeypatch.setattr("sfumato.publish.certificate.version", lambda library: "0")
+    path = next(iter(published(tmp_path / "t", STUDY + LEVELS, as_csv(people(0))).values()))
+    outside = json.loads(certificate_files(path)[2].read_text(encoding="utf-8"))
+    assert outside["versions"]["sfumato"] == sfumato.__version__ and outside["versions"]["numpy"] == "0"
+
+
 def test_cuts_that_a_search_found_are_not_public(tmp_path):
     """A cut can stand at the value of a record that was left out; the file does not show where."""
     base = [(20 + i % 3, "fm"[i % 2], ILLS[i * 7 % 4]) for i in range(36)]

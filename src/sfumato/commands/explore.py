@@ -42,7 +42,7 @@ def explore(
     from sfumato.tradeoff.exploration.folder import add_cache, read_map, with_added
     from sfumato.tradeoff.exploration.run import named, with_candidate
     from sfumato.tradeoff.search.tuner import read_budget
-    from sfumato.tradeoff.study.presets import left_out, with_preset
+    from sfumato.tradeoff.study.presets import preset_notices, with_preset
     from sfumato.tradeoff.study.study import of_table, read_reader, read_study
 
     given = read_study(study)
@@ -50,8 +50,7 @@ def explore(
     if preset is not None:
         whole = of_table(given)
         given = with_preset(whole, preset)
-        if sentence := left_out(whole, preset):
-            tell([sentence])
+        tell(preset_notices(whole, preset))
     if seed is not None:
         given = given.with_seed(seed)
     if reader is not None:

@@ -15,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, get_args
 
+from sfumato import __version__
 from sfumato.auditing.ledger import file_digest
 from sfumato.config.documents import fields, in_shape, json_text, listed, number, one_of, plain, read_json, text
 from sfumato.data.reading import Table, Unit
@@ -39,7 +40,7 @@ from sfumato.texts.catalogue import percent, t
 from sfumato.texts.html import render
 from sfumato.tradeoff.exploration.details import item_changes
 
-LIBRARIES = ("sfumato", "numpy", "numba", "duckdb", "pyarrow")
+LIBRARIES = ("numpy", "numba", "duckdb", "pyarrow")
 SIZES = ("k", "smallest_group", "prosecutor", "marketer", "average_group", "weighted_k")
 """The measures of perturbed or synthetic rows: those of equal rows, whose values are not the recorded ones."""
 
@@ -278,7 +279,8 @@ def public_maker(maker: Any) -> str:
 def _foot(context: PublicContext) -> Iterator[Section]:
     """State meanings, cautions, versions, and the command that checks the file again."""
     libraries = (*LIBRARIES, *(["opendp"] if context.is_noisy else []))
-    versions = {"python": platform.python_version()} | {library: version(library) for library in libraries}
+    versions = {"python": platform.python_version(), "sfumato": __version__}
+    versions |= {library: version(library) for library in libraries}
     yield Section("versions", versions)
     yield Section("meanings", named_texts(public_meanings(context)))
     yield Section("warnings", [{"about": own.about, "text": own.text} for own in public_cautions(context)])

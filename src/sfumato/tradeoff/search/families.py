@@ -42,7 +42,7 @@ from sfumato.tradeoff.search.pareto import NSGA2, Search, search_of, seeds
 from sfumato.tradeoff.search.problems import MeasuredProblem, Problem2
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.grids import ends
-from sfumato.tradeoff.study.presets import bundled_presets, of_each
+from sfumato.tradeoff.study.presets import bounding_contribution, bundled_presets, of_each
 from sfumato.tradeoff.study.search_plan import SearchPlan
 from sfumato.tradeoff.study.study import Study
 
@@ -446,7 +446,8 @@ def families_of(study: Study, table: Table, private: bool = False) -> list[Famil
     if table.roles.person is not None:
         offered = (replace(one, requirement=one.requirement.by_persons) for one in offered)
     found: dict[str, Family] = {}
-    mechanism = [Candidate(anonymizer(PRIVATE), requirements.KAnonymity(1))] if private else []
+    maker = bounding_contribution(anonymizer(PRIVATE), table.roles)
+    mechanism = [Candidate(maker, requirements.KAnonymity(1))] if private else []
     for family in _families([*own, *mechanism, *offered], table):
         maker = family.example.anonymizer
         if plan.proposes(maker.name) and (maker.takes_requirements or plan.required is None):

@@ -23,6 +23,7 @@ from sfumato.config.documents import bundled_facts
 from sfumato.config.options import check_choice
 from sfumato.data.declaration import BOTH, ITEMS, BasketsDeclaration, DataDeclaration, TableDeclaration
 from sfumato.data.items import Baskets
+from sfumato.data.reading import Roles
 from sfumato.measures.items.queries import ItemQueries, fitting_queries
 from sfumato.measures.scales import BasketScales, MixedScales
 from sfumato.release.release import FORMS
@@ -39,6 +40,9 @@ SERVE_ONE = frozenset(("exchange", "anatomy", "sabre", "burel"))
 COUNT_ONE = frozenset(("dp-privtree", "dp-grid", "dp-kd-tree"))
 """Makers of tables with one sensitive attribute."""
 
+CONTRIBUTION = 5
+"""With a person column: the most records of one person that a noisy maker of a preset counts. It is the same for every
+table, since the number must not depend on the records."""
 
 EVERYTHING = "everything"
 """The preset of all makers, drawn on the worst attack and the error of all pairs of columns."""
@@ -58,7 +62,11 @@ def with_preset(study: Study, name: str) -> Study:
     check_choice("preset", name, [EVERYTHING, DEWRI])
     sensitive, grids = study.table.roles.sensitive, []
     for grid in _everything():
-        makers = tuple(maker for maker in grid.anonymizers if not _left_out(maker.name, sensitive))
+        makers = tuple(
+            bounding_contribution(maker, study.table.roles)
+            for maker in grid.anonymizers
+            if not _left_out(maker.name, sensitive)
+        )
         serve_one = any(maker.name in SERVE_ONE for maker in makers)
         asked = [one for one in grid.requirements if sensitive or not one.about_sensitive]
         wanted = tuple(each for one in asked for each in _asked(one, sensitive, serve_one))
@@ -93,13 +101,20 @@ def searching_cuts(study: Study, problem: str = "") -> Study:
     return replace(study, name=f"{study.name}-{DEWRI}{ending}", grids=ends(), axes=wanted.axes, search=plan)
 
 
-def left_out(study: Study, name: str) -> str:
-    """Return a sentence about the makers of a preset that do not support the table of a study; empty if all do."""
+def bounding_contribution(maker: Any, roles: Roles) -> Any:
+    """Return a maker that counts a bounded number of records of each person, if there is a person column and noise."""
+    return replace(maker, contribution=CONTRIBUTION) if roles.person is not None and maker.noisy else maker
+
+
+def preset_notices(study: Study, name: str) -> list[str]:
+    """Return sentences about the makers of a preset that do not support the table of a study as they are."""
     sensitive, grids = study.table.roles.sensitive, _everything() if name == EVERYTHING else ()
-    makers = [maker.name for grid in grids for maker in grid.anonymizers]
-    if not (lacking := [maker for maker in dict.fromkeys(makers) if _left_out(maker, sensitive)]):
-        return ""
-    return t("refusal.preset", lacking=lacking, number=len(sensitive), sensitive=sensitive)
+    makers = [maker for grid in grids for maker in grid.anonymizers]
+    lacking = list(dict.fromkeys(maker.name for maker in makers if _left_out(maker.name, sensitive)))
+    notices = [t("refusal.preset", lacking=lacking, number=len(sensitive), sensitive=sensitive)] if lacking else []
+    if study.table.roles.person is not None and any(maker.noisy for maker in makers):
+        notices.append(t("refusal.preset_contribution", contribution=CONTRIBUTION))
+    return notices
 
 
 def _left_out(maker: str, sensitive: Sequence[str]) -> bool:
