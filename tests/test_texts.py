@@ -163,7 +163,7 @@ def test_every_text_is_used_and_every_use_is_a_text() -> None:
     """A name that is put together (`step_` and a step) is held against its beginning."""
     sources = [*TEMPLATES, *SCRIPTS, *SRC.rglob("*.py")]
     code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
-    named = set(re.findall(r"""\bt\(\s*["'`]([a-z_]+(?:\.[a-z_\d]*[a-z\d])+)["'`]""", code)) | {
+    named = set(re.findall(r"""\b(?:t|refusal)\(\s*["'`]([a-z_]+(?:\.[a-z_\d]*[a-z\d])+)["'`]""", code)) | {
         f"{section}.{name}{end}"
         for call, section, end in SHORTHANDS
         for name in re.findall(rf"""\b{call}\(\s*["'`]([a-z_\d]*[a-z\d])["'`]""", code)

@@ -19,7 +19,7 @@ from command_line import run
 from sfumato import MEASURES, Question, read_map
 from sfumato.report.point_summary import PLAIN, plain_values
 from sfumato.tradeoff.question.question import Bound
-from sfumato.tradeoff.question.recipients import refusal, shows_exact
+from sfumato.tradeoff.question.recipients import shows_exact, unpublishable_reason
 from sfumato.workbench.endpoints import House
 from sfumato.workbench.projects import Desk, Project
 from sfumato.workbench.runs import Progress, Runs
@@ -128,7 +128,7 @@ def test_on_plain_axes_the_best_is_the_one_that_a_person_would_find(page: Any, d
         best: tuple[float, float] | None = None
         for point in map_.points:
             values = plain_values(map_, point)
-            if not {x, y} <= set(values) or refusal(point) or values[x] > share + 1e-9:
+            if not {x, y} <= set(values) or unpublishable_reason(point) or values[x] > share + 1e-9:
                 continue
             if x == "found" and shows_exact(point):
                 continue

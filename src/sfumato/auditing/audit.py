@@ -337,7 +337,7 @@ def audit_baskets(
     check_whole("known", known, least=1)
     readings = None if original is None else item_audit.stands_for(read.labels, original.items, original.tree, legend)
     if wanted is not None and wanted.names_items and readings is None:
-        raise BadInputError(t("audit_error.names_items", name=wanted.name))
+        raise refusal("audit_error.names_items", name=wanted.name)
     people, persons, checked = read, None, None
     if original is not None and readings is not None:
         checked = covered(read, original, readings, local)
@@ -491,7 +491,7 @@ def _included(
         raise refusal("include_neutral_counts_groups", other=other)
     neutral = _neutral(file, *roles)
     if not neutral:
-        raise BadInputError(t("audit_error.no_neutral", origin=file.origin))
+        raise refusal("audit_error.no_neutral", origin=file.origin)
     return neutral
 
 
@@ -506,7 +506,7 @@ def _matching(asked: AuditQuestion, plain: Counted, earlier: Sequence[Source]) -
     if asked.missing == "value" or not misses_a_value(plain, known):
         return None
     if earlier:
-        raise BadInputError(t("audit_error.no_groups_to_compare"))
+        raise refusal("audit_error.no_groups_to_compare")
     return Matching.of(plain, known)
 
 

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.auditing.profile import Profile
-from sfumato.errors import BadInputError
 from sfumato.requirements import requirement as requirements
 from sfumato.runtime.arrays import Counts, Numbers, Quiet
 from sfumato.texts.catalogue import refusal, t
@@ -145,7 +144,7 @@ def _diversity(part: requirements.LDiversity, profile: Profile) -> Judged:
 
 def _closeness(part: requirements.TCloseness, profile: Profile) -> Judged:
     if part.distance == "hierarchical" and profile.baseline.levels is None:
-        raise BadInputError(t("audit_error.no_tree", part=part, name=profile.baseline.name))
+        raise refusal("audit_error.no_tree", part=part, name=profile.baseline.name)
     distance = profile.per_group()[f"t_{part.distance}"]
     return distance <= part.t + TOLERANCE, -distance, f"t={_up(distance.max())}"
 

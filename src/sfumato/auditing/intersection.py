@@ -17,9 +17,8 @@ from sfumato.auditing.coverage import TextCombinations, locate
 from sfumato.auditing.notation import Notation
 from sfumato.auditing.profile import Profile
 from sfumato.auditing.published_file import Counted
-from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts, Numbers, Quiet
-from sfumato.texts.catalogue import refusal, t
+from sfumato.texts.catalogue import refusal
 
 MOST_PAIRS = 2_000_000_000
 """More pairs of boxes than this are not compared without the original."""
@@ -223,7 +222,7 @@ def _overlapping(earlier: Seen, later: Seen, notations: Mapping[str, Notation]) 
     """Find the pairs of groups whose boxes overlap in the quasi-identifiers that both releases have."""
     shape = (len(earlier.boxes.codes), len(later.boxes.codes))
     if shape[0] * shape[1] > MOST_PAIRS:
-        raise BadInputError(t("audit_error.many_boxes", shape=shape[0], others=shape[1]))
+        raise refusal("audit_error.many_boxes", shape=shape[0], others=shape[1])
     columns = [later.boxes.names.index(name) for name in earlier.boxes.names]
     readings = [
         [notations[name].read(text) for text in later.boxes.texts[column]]

@@ -55,7 +55,7 @@ from sfumato.requirements.items import (
 from sfumato.requirements.requirement import All, Requirement
 from sfumato.runtime.arrays import Quiet
 from sfumato.runtime.cancellation import look
-from sfumato.texts.catalogue import counted, t
+from sfumato.texts.catalogue import counted, refusal, t
 
 if TYPE_CHECKING:
     from sfumato.auditing.audit import Audit
@@ -171,7 +171,7 @@ class ItemQuestion:
         check_whole("known", self.known_items, least=0)
         item_rules.check_items(file, self.column, self.separator)
         if self.column in others:
-            raise BadInputError(t("audit_error.items_twice", column=self.column))
+            raise refusal("audit_error.items_twice", column=self.column)
 
     def parts(self, sensitive: Sequence[str]) -> tuple[Requirement | None, tuple[Requirement, ...]]:
         """Tell what is asked of the table from what is asked of its sensitive items."""
@@ -183,7 +183,7 @@ class ItemQuestion:
             if part.about_sensitive and (part.on == items or (part.on is None and not sensitive and named)):
                 about_items.append(part)
         if about_items and not named:
-            raise BadInputError(t("audit_error.no_sensitive_items", part=about_items[0], items=items))
+            raise refusal("audit_error.no_sensitive_items", part=about_items[0], items=items)
         left = [part for part in wanted.further if part not in about_items]
         of_groups: Requirement = wanted.linking.of_groups
         return All((of_groups, *left)) if left else of_groups, tuple(about_items)
@@ -483,9 +483,7 @@ def _values(
         for name, items in named.items():
             for code in codes:
                 if meant[code] & items and not meant[code] <= items:
-                    raise BadInputError(
-                        t("audit_error.sensitive_among_others", label=sets.labels[code][:80], name=name)
-                    )
+                    raise refusal("audit_error.sensitive_among_others", label=sets.labels[code][:80], name=name)
             if any(meant[code] <= items for code in codes):
                 held.append(name)
         shown.append(" + ".join(held) or NONE)

@@ -31,7 +31,6 @@ import numpy as np
 
 from sfumato.auditing.intersection import TOLERANCE, Seen
 from sfumato.config.documents import fields, flag, mapped, number, one_of, parse_json, text, whole
-from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts, Numbers, Quiet
 from sfumato.runtime.cancellation import look
 from sfumato.runtime.memory import took_lock
@@ -253,7 +252,7 @@ def _lines(path: Path, content: bytes) -> tuple[list[dict[str, Any]], int]:
         entry = parse_json(line.decode("utf-8", "replace"), f"{path}, line {place}", WHAT, LINE)
         check = entry.pop(CHECK)
         if check != _sum(before, entry):
-            raise BadInputError(t("audit_error.ledger_changed", path=path, place=place))
+            raise refusal("audit_error.ledger_changed", path=path, place=place)
         lines.append({**entry, CHECK: check})
         before, end = check, end + len(line) + 1
     return lines, end

@@ -13,10 +13,9 @@ import numpy as np
 
 from sfumato.auditing.decision import Failure
 from sfumato.auditing.published_file import Counted, TextColumn, number_combinations
-from sfumato.errors import BadInputError
 from sfumato.requirements.requirement import KAnonymity, Requirement
 from sfumato.runtime.arrays import Counts, Flags, Quiet
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal
 
 GENEROUS = (
     "a missing value matches everything, so records form no groups: k, prosecutor and marketer count for every record "
@@ -66,7 +65,7 @@ class Matching(Quiet):
         failed = []
         for part in wanted.parts:
             if not isinstance(part, KAnonymity):
-                raise BadInputError(t("audit_error.no_groups", part=part))
+                raise refusal("audit_error.no_groups", part=part)
             failing = np.flatnonzero(self.frequencies < part.k)
             if len(failing):
                 worst = int(failing[np.argmin(self.frequencies[failing])])

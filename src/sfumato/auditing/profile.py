@@ -21,10 +21,9 @@ from sfumato.auditing.notation import read_number, set_members
 from sfumato.auditing.published_file import LARGEST_KEY, STAR, TextColumn
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.hierarchies.notation import comparable_text
-from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Counts, Numbers
 from sfumato.runtime.threads import together
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal
 
 RECURSIVE_C = 3
 """The c with which `l_recursive` is reported."""
@@ -114,8 +113,8 @@ def leaf_codes(name: str, hierarchy: Hierarchy, texts: Sequence[str]) -> list[in
     codes = [known.get(text, code) for text, code in zip(texts, codes, strict=True)]
     for text, code in zip(texts, codes, strict=True):
         if code < 0:
-            raise BadInputError(
-                t("audit_error.unknown_value", name=name, text=text, domain_in_words=hierarchy.domain_in_words())
+            raise refusal(
+                "audit_error.unknown_value", name=name, text=text, domain_in_words=hierarchy.domain_in_words()
             )
     return codes
 

@@ -22,10 +22,9 @@ from sfumato.data.reading import Table
 from sfumato.engines import open_rows
 from sfumato.engines.notations import BLANKS
 from sfumato.engines.protocol import BYTES, Engine, Reading, numbers_in
-from sfumato.errors import BadInputError
 from sfumato.runtime.arrays import Codes, Counts
 from sfumato.runtime.threads import together
-from sfumato.texts.catalogue import refusal, t
+from sfumato.texts.catalogue import refusal
 
 STAR = "*"
 EMPTY = "\udc00"
@@ -136,7 +135,7 @@ class Source:
                 raise refusal("no_column_published_file", origin=self.origin, name=name, what=what, known=known)
             kind = self.engine.nested.get(name, BYTES)
             if self.published and kind != BYTES:  # bytes have a text, by which they can be compared
-                raise BadInputError(t("audit_error.nested", origin=self.origin, name=name, kind=kind))
+                raise refusal("audit_error.nested", origin=self.origin, name=name, kind=kind)
 
     def count(self, names: Sequence[str]) -> Counted:
         """Count the distinct combinations of texts of some columns."""

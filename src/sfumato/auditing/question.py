@@ -26,7 +26,6 @@ from sfumato.data.hierarchies.declared import declared, read_hierarchies
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.hierarchies.notation import name_alike
 from sfumato.data.reading import Table
-from sfumato.errors import BadInputError
 from sfumato.requirements.requirement import requirement
 from sfumato.runtime.arrays import Counts, Quiet
 from sfumato.texts.catalogue import refusal, t
@@ -96,7 +95,7 @@ class AuditQuestion:
         self.file.check(self.sensitive, "--sensitive")
         self.file.check([] if self.group is None else [self.group], "--group")
         if self.household is not None and self.original is None:
-            raise BadInputError(t("audit_error.households_alone"))
+            raise refusal("audit_error.households_alone")
         if self.person is not None:
             self._check_person()
         if self.original is not None:
@@ -107,7 +106,7 @@ class AuditQuestion:
     def _check_person(self) -> None:
         """Raise where persons cannot be counted."""
         if self.original is None:
-            raise BadInputError(t("audit_error.persons_alone", person=self.person))
+            raise refusal("audit_error.persons_alone", person=self.person)
         others = {"--group": self.group, "--missing any": self.missing == "any", "--include-neutral": self.neutral}
         for option, given in others.items():
             if given:
@@ -137,7 +136,7 @@ class AuditQuestion:
         if kept or left_out == 0:
             return counted, 0
         if left_out == counted.records:
-            raise BadInputError(t("audit_error.only_stars", origin=self.file.origin))
+            raise refusal("audit_error.only_stars", origin=self.file.origin)
         return counted.where(~stars), left_out
 
     def covering(self, counted: Counted) -> Counted:
@@ -200,7 +199,7 @@ def given_hierarchies(asked: AuditQuestion, original: Any, given: Any) -> dict[s
 def given_weights(quasi: tuple[str, ...], original: Any, given: Mapping[str, float] | None) -> dict[str, float]:
     """Return the weights that were given, or those of the table that the original is."""
     if given and original is None:
-        raise BadInputError(t("audit_error.weights_alone"))
+        raise refusal("audit_error.weights_alone")
     if given is None and isinstance(original, Table):
         given = {name: weight for name, weight in original.roles.weights if name in quasi}
     return dict(weights_of(quasi, given or {}))

@@ -52,7 +52,7 @@ def folder_named(name: str, ending: str) -> Path:
     """Return the results folder of a study: a plain name in the current folder."""
     reserved = name.partition(".")[0].rstrip().upper() in RESERVED
     if not name.strip(" .") or reserved or len(name.encode()) > LONGEST_NAME or FORBIDDEN.search(name):
-        raise BadInputError(t("cli.bad_folder_name", name=name))
+        raise refusal("cli.bad_folder_name", name=name)
     return Path(f"{name}{ending}")
 
 

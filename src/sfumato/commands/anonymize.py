@@ -11,7 +11,6 @@ import typer
 from sfumato.commands import _options as options
 from sfumato.commands._output import announce_first_run, say, tell
 from sfumato.config.options import IN_FORMS, ITEM_ANONYMIZERS, LIMIT, MERGING, SETS, SOURCE, SUPPRESS, UTILITY, spelled
-from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import refusal, t
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ def _of_table(recipe: RecipeOptions, target: Target) -> Candidate:
     maker = anonymizer(USUAL if recipe.maker is None else recipe.maker)
     wanted = requirement(recipe.requirement) if recipe.require else KAnonymity(1)
     if isinstance(maker, Brought):
-        raise BadInputError(t("cli.made_elsewhere", name=maker.name))
+        raise refusal("cli.made_elsewhere", name=maker.name)
     if not isinstance(maker, Anonymizer):
         maker.check_request(wanted, recipe.form, recipe.suppress)  # type: ignore[arg-type]
     elif not recipe.require:
@@ -164,7 +163,7 @@ def _of_items(recipe: RecipeOptions, target: Target, has_tree: bool) -> Candidat
     from sfumato.tradeoff.study.candidate import Candidate
 
     if recipe.form != FORM or target.layout != "rows":
-        raise BadInputError(t("cli.items_generalized"))
+        raise refusal("cli.items_generalized")
     if not recipe.require:
         raise refusal("table_items_needs_know")
     made = Candidate(

@@ -23,7 +23,6 @@ from sfumato.commands._options import (
 )
 from sfumato.commands._output import say, tell
 from sfumato.config.options import WEIGHTS, spelled
-from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import refusal, t
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ class AboutItems(OptionGroup):
         if self.items_file is None:
             return None
         if original is None or sets.id is None or sets.item is None:
-            raise BadInputError(t("audit_error.items_file", items_file=self.items_file))
+            raise refusal("audit_error.items_file", items_file=self.items_file)
         return self.items_file, sets.id, sets.item
 
 
@@ -221,7 +220,7 @@ def _of_baskets(
         against = of_original.declared_in(original.original, text, *said).open()
         tell(against.notices)
     elif person is not None:
-        raise BadInputError(t("audit_error.persons_alone", person=person))
+        raise refusal("audit_error.persons_alone", person=person)
     elif baskets.tree is not None:
         raise refusal("tree_says_items_published")
     legend = None if about.legend_file is None else read_legend(about.legend_file)
@@ -272,7 +271,7 @@ def _certified(file: Path, certificate: Path, wanted: str | None, as_json: bool)
     if "why_not_checked" not in content["promise"]:
         return False
     if wanted is not None:
-        raise BadInputError(t("audit_error.nothing_to_check", file=file, wanted=wanted))
+        raise refusal("audit_error.nothing_to_check", file=file, wanted=wanted)
     values = {"holds": True, "file": str(file), "certificate": str(certificate), "promise": content["promise"]}
     say(values, certified_lines(content, file, certificate), as_json)
     return True

@@ -52,7 +52,7 @@ def open_rows(source: Any, reading: Reading | None = None) -> Engine:
     if isinstance(source, str) and not source:
         raise refusal("table_no_name")
     if isinstance(source, str | Path) and str(source).lower().endswith(".toml"):
-        raise BadInputError(t("engines.toml_as_table", source=source))
+        raise refusal("engines.toml_as_table", source=source)
     check_secrets(source)
     origin = shown_place(source) if isinstance(source, str | Path) else frame_origin(source)
     engine = engine_for(source, reading.engine)

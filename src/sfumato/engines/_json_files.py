@@ -17,8 +17,7 @@ import pyarrow as pa
 
 from sfumato.engines._headers import checked_header
 from sfumato.engines._text_files import opened_text
-from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import refusal, t
+from sfumato.texts.catalogue import refusal
 
 LIST = "json"
 """What the column of lists is called where lists stand in a file on their own, without an object around them."""
@@ -83,7 +82,7 @@ def _columns(path: Path, of: Callable[[KeyValues], list[tuple[str, Any]]], lists
             for number, record in enumerate(_records(stream, path, ARRAY[lists]), start=1):
                 pairs = KeyValues([(LIST, record)]) if lists and _is_list(record) else record
                 if not isinstance(pairs, KeyValues):
-                    raise BadInputError(t("engines.no_json_object", path=path, number=number))
+                    raise refusal("engines.no_json_object", path=path, number=number)
                 _add(columns, of(pairs), number, path)
     except RecursionError:
         raise refusal("nested_too_deeply", path=path, number=number + 1) from None

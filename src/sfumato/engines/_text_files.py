@@ -111,7 +111,7 @@ def _of_one_byte(path: Path) -> tuple[str, list[str]]:
     for piece in _pieces(path):
         present.update(piece.translate(None, bytes(range(0x80))))
     if present & MEANINGLESS:
-        raise BadInputError(t("engines.unknown_encoding", path=path))
+        raise refusal("engines.unknown_encoding", path=path)
     encoding = "cp1252" if any(byte < 0xA0 for byte in present) else "latin-1"
     telling = [byte for byte in sorted(present) if byte < 0xA0] or sorted(present)
     characters = " ".join(bytes([byte]).decode(encoding) for byte in telling[:MOST_SHOWN])

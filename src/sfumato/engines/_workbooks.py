@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from sfumato.engines._headers import LOOKED_AT, check_header_row, find_header, header_of, name_titles
 from sfumato.engines.protocol import Reading
-from sfumato.errors import BadInputError
 from sfumato.runtime.memory import check_expanded
 from sfumato.texts.catalogue import counted, refusal, t
 
@@ -119,7 +118,7 @@ def read_labelled(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
     try:
         import pyreadstat
     except ImportError:
-        raise BadInputError(t("engines.needs_pyreadstat", path=path)) from None
+        raise refusal("engines.needs_pyreadstat", path=path) from None
     try:
         columns, about = getattr(pyreadstat, LABELLED[path.suffix.lower()])(str(path), output_format="dict")
     except Exception as error:  # pyreadstat and its parser have errors of several kinds, all about the file

@@ -107,7 +107,7 @@ def _check_shape(frame: Any, origin: str) -> None:
     if not hasattr(frame, "columns"):
         raise refusal("column_give_frame", origin=origin)
     if getattr(frame.columns, "nlevels", 1) > 1:
-        raise BadInputError(t("engines.levels_of_names", origin=origin, nlevels=frame.columns.nlevels))
+        raise refusal("engines.levels_of_names", origin=origin, nlevels=frame.columns.nlevels)
 
 
 def _check_names(origin: str, names: tuple[str, ...], columns: Sequence[str]) -> None:

@@ -145,7 +145,7 @@ def find_rows(
         return None
     found = _rows_in(path, table)
     if found is not None and comments:
-        raise BadInputError(t("engines.above_names", path=path, comments=comments[0]))
+        raise refusal("engines.above_names", path=path, comments=comments[0])
     return found
 
 
@@ -192,7 +192,7 @@ def _rows_in(path: Path, table: FieldTable) -> ItemRows | None:
     if any(not name or NUMBER.fullmatch(name) or name in later for name in table.header):
         runs = [place for place in places if table.repeats(place) and table.is_in_runs(place)]
         if len(table.columns[0]) >= FEWEST_BARE and runs:
-            raise BadInputError(t("engines.rows_without_names", path=path, count=len(places), runs=runs[0] + 1))
+            raise refusal("engines.rows_without_names", path=path, count=len(places), runs=runs[0] + 1)
         return None
     owners = _owners(table)
     item = None if len(owners) != 1 else _item(table, owners[0])
@@ -205,7 +205,7 @@ def _rows_in(path: Path, table: FieldTable) -> ItemRows | None:
         return None
     ways = [_way(table, owner) for owner in owners if len(owners) > 1]
     which = f". Here {', '.join(ways)}" if ways else ""
-    raise BadInputError(t("engines.rows_or_lines", path=path, header=", ".join(map(repr, table.header)), which=which))
+    raise refusal("engines.rows_or_lines", path=path, header=", ".join(map(repr, table.header)), which=which)
 
 
 def _way(table: FieldTable, owner: int) -> str:
@@ -268,7 +268,7 @@ def _check_first_fields(path: Path, lines: Sequence[str], separator: str | None)
     if len(rows) < FEWEST_BARE or len(first) < len(rows) or any(len(row) < 2 for row in rows[1:]):
         return
     if first.isdisjoint(field for row in rows for field in row[1:]):
-        raise BadInputError(t("engines.record_numbers", path=path, rows=rows[-1][0]))
+        raise refusal("engines.record_numbers", path=path, rows=rows[-1][0])
 
 
 def field_counts(path: Path, encoding: str | None = None) -> list[int]:
@@ -357,7 +357,7 @@ def numbered_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[in
     with opened_text(path, encoding) as stream:
         for number, line in enumerate(stream, start=1):
             if "\x00" in line:
-                raise BadInputError(t("engines.zero_bytes", path=path, number=number))
+                raise refusal("engines.zero_bytes", path=path, number=number)
             yield number, line.rstrip("\r\n")
 
 
@@ -391,7 +391,7 @@ def _published(path: Path, reading: Reading) -> Iterator[list[str]]:
             cells = [cell for field in row if (cell := field.strip())]
             if reading.escaped and any(map(is_formula, cells)):
                 bare = next(filter(is_formula, cells))
-                raise BadInputError(t("engines.file_not_escaped", path=path, bare=bare))
+                raise refusal("engines.file_not_escaped", path=path, bare=bare)
             yield [unescaped(cell) for cell in cells] if reading.escaped else cells
 
 

@@ -15,7 +15,6 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sfumato.engines._text_files import DELIMITED, PARQUET
-from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import refusal, t
 
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
@@ -98,7 +97,7 @@ def files_in(source: str | Path) -> list[Path]:
         raise refusal("no_file", source=source, where=where, wanted=wanted)
     odd = next((file for file in files if (_ending(file) in PARQUET) != (_ending(files[0]) in PARQUET)), None)
     if odd is not None:
-        raise BadInputError(t("engines.two_kinds_of_files", source=source, files=files[0], odd=odd))
+        raise refusal("engines.two_kinds_of_files", source=source, files=files[0], odd=odd)
     return files
 
 

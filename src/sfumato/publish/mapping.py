@@ -43,7 +43,7 @@ from sfumato.requirements.items import BasketRequirement, MixedRequirement, bask
 from sfumato.requirements.requirement import Requirement, requirement
 from sfumato.runtime.arrays import Codes, Quiet
 from sfumato.runtime.kernels import kernel
-from sfumato.texts.catalogue import counted, t
+from sfumato.texts.catalogue import counted, refusal
 
 SCHEMA = 2
 KIND = "sfumato mapping"
@@ -214,7 +214,7 @@ def mapping_of(release: Published, wanted: Requirement) -> Mapping:
     if release.form == "bucketization":
         raise BadInputError("a bucketization publishes exact quasi-identifiers and recodes nothing: it has no mapping")
     if release.histograms is None and release.table.roles.sensitive:
-        raise BadInputError(t("apply_error.no_sensitive"))
+        raise refusal("apply_error.no_sensitive")
     cells = release.cells
     names = {quasi.name: quasi.hierarchy for quasi in cells.quasi}
     # an observed domain of sensitive values may be different in new data
@@ -242,9 +242,9 @@ def read_mapping(path: str | Path) -> Any:
     path = Path(path)
     content = documents.read_json(path, WHAT, fields({"kind": text, "schema": documents.plain}))
     if content["kind"] == "sfumato certificate":
-        raise BadInputError(t("apply_error.certificate", path=path))
+        raise refusal("apply_error.certificate", path=path)
     if content["kind"] not in (KIND, *OF_ITEMS) or content["schema"] != SCHEMA:
-        raise BadInputError(t("apply_error.earlier_version", path=path))
+        raise refusal("apply_error.earlier_version", path=path)
     if content["kind"] == KIND:
         return mapping_from(content, str(path))
     read = _read_baskets if content["kind"] == BASKETS_KIND else _read_items
@@ -438,7 +438,7 @@ def _read_items(content: Entries[str, Any], path: Path, wrong: str) -> ItemMappi
     in_shape(content, str(path), OF_ITEMS[ITEMS_KIND], SHAPE)
     if content["in_several_ways"]:
         groups = counted(content["in_several_ways"], "group")
-        raise BadInputError(t("apply_error.several_ways", path=path, groups=groups))
+        raise refusal("apply_error.several_ways", path=path, groups=groups)
     of_table = mapping_from(content["table"], str(path))
     if of_table.levels or len(of_table.lo) != len(content["groups"]):
         raise BadInputError(f"{wrong} (it needs as many groups as boxes)")
@@ -461,7 +461,7 @@ def _read_baskets(content: Entries[str, Any], path: Path, wrong: str) -> ItemMap
     """Read a mapping of baskets; a mapping of a local recoding is refused."""
     in_shape(content, str(path), OF_ITEMS[BASKETS_KIND], BASKETS)
     if content["pieces"]:
-        raise BadInputError(t("apply_error.pieces", path=path, pieces=counted(len(content["pieces"]), "piece")))
+        raise refusal("apply_error.pieces", path=path, pieces=counted(len(content["pieces"]), "piece"))
     stands_for = {name: tuple(items) for name, items in content["published"].items()}
     called = _rule(stands_for, (), stands_for, f"{wrong} (") | dict.fromkeys(content["suppressed"], LEFT_OUT)
     wanted, person = basket_requirement(content["requirement"]), content.get("person")

@@ -58,7 +58,7 @@ from sfumato.requirements.items import KMAnonymity, known_in_words
 from sfumato.requirements.requirement import KAnonymity
 from sfumato.runtime.cancellation import step
 from sfumato.runtime.staging import check_targets
-from sfumato.texts.catalogue import counted, ended, listed, t, wrapped
+from sfumato.texts.catalogue import counted, ended, listed, refusal, t, wrapped
 from sfumato.tradeoff.exploration.details import item_changes
 from sfumato.tradeoff.exploration.explore import made
 from sfumato.tradeoff.exploration.folder import map_files, read_map
@@ -117,7 +117,7 @@ def check_request(study: Study, point: Point, layout: str, mapping: object, lege
     if study.parts == BOTH:
         pass
     elif legend != "auto":
-        raise BadInputError(t("release.no_legend"))
+        raise refusal("release.no_legend")
     else:
         kinds = {"noisy": Mechanism, "external": Brought, "records": RecordMaker}
         kind = next((name for name, own in kinds.items() if isinstance(maker, own)), "")
@@ -125,13 +125,13 @@ def check_request(study: Study, point: Point, layout: str, mapping: object, lege
     if mapping is not None and kind in ("noisy", "external", "records"):
         raise BadInputError(t(f"release.no_mapping_{kind}", **places))
     if layout != "rows":
-        raise BadInputError(t("release.no_layout", **places))
+        raise refusal("release.no_layout", **places)
 
 
 def check_unchanged(map_: Map, folder: Path, origin: str, digest: str) -> None:
     """Raise unless the data of a map are unchanged."""
     if digest != map_.about.get("digest"):
-        raise BadInputError(t("release.changed", origin=origin, folder=folder, study=folder / "study.toml"))
+        raise refusal("release.changed", origin=origin, folder=folder, study=folder / "study.toml")
 
 
 def prepared(map_: Map, point: Point, folder: Path, path: Path, origin: Origin, how: How) -> Publishable:
@@ -368,7 +368,7 @@ def single_records(table: Table, candidate: Candidate, origin: Origin, target: T
 def publish_release(release: Any, path: Path, force: bool, escape_formulas: bool) -> Publication:
     """Publish a release of `anonymize` or `draw` in Python."""
     if not release.made:
-        raise BadInputError(t("release.unknown_maker"))
+        raise refusal("release.unknown_maker")
     check_escaping(escape_formulas, path, format_of(path))
     candidate, table, roles = Candidate(*release.made), release.table, release.table.roles
     persons = {"person": roles.person, "one_record_per_person": roles.unit == "one each"}

@@ -14,7 +14,7 @@ from sfumato.tradeoff.question.answer import Choice, Reply, in_numbers, within
 from sfumato.tradeoff.question.best_possible import Optimum, surpassed
 from sfumato.tradeoff.question.knee import Step
 from sfumato.tradeoff.question.reasons import both, stretch
-from sfumato.tradeoff.question.recipients import is_unchanged, refusal, warnings
+from sfumato.tradeoff.question.recipients import is_unchanged, unpublishable_reason, warnings
 
 
 def reply_values(reply: Reply, map_: Map, folder: Path) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def note_words(reply: Reply) -> Iterator[str]:
     """Describe the omitted releases with reasons."""
     if refused := [point for point in reply.refused if point.anonymizer != "original"]:
         many = "" if len(refused) == 1 else t("reply.more_like", refused=len(refused) - 1)
-        yield t("reply.point_which", id_=refused[0].id, refusal=refusal(refused[0]), many=many)
+        yield t("reply.point_which", id_=refused[0].id, refusal=unpublishable_reason(refused[0]), many=many)
     if reply.passed_over:
         yield (t("reply.exact_quasi", passed_over=len(reply.passed_over), reply=reply))
     for bound in reply.question.bounds:

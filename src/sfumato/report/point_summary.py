@@ -23,7 +23,7 @@ from sfumato.texts.catalogue import counted, listed, number, percent, t, wrapped
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.public import PublicStudy
 from sfumato.tradeoff.question.knee import COUNT_ERRORS, Place, place
-from sfumato.tradeoff.question.recipients import RECIPIENTS, refusal
+from sfumato.tradeoff.question.recipients import RECIPIENTS, unpublishable_reason
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.study import Study
 
@@ -226,7 +226,7 @@ def brief_lines(map_: Map, point: Point) -> Iterator[str]:
 
 def fit_sentence(map_: Map, point: Point) -> str:
     """Describe the recipients for which a point is fit, the first objection of the others, and unknown measures."""
-    if why := refusal(point):
+    if why := unpublishable_reason(point):
         return t("brief.unfit", why=why)
     judged = {name: own.fitness(map_, point) for name, own in RECIPIENTS.items()}
     fit = [name for name, each in judged.items() if each.is_fit]

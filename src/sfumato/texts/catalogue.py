@@ -195,5 +195,5 @@ def t(id: str, /, **places: Any) -> str:
 
 
 def refusal(id: str, /, **places: Any) -> BadInputError:
-    """Return the error of a refusal: its text names the error, the reason and the remedy."""
-    return BadInputError(t(f"refusal.{id}", **places))
+    """Return an error for bad input; `refusal("no_engine", ...)` is short for the text `refusal.no_engine`."""
+    return BadInputError(t(id if "." in id else f"refusal.{id}", **places))

@@ -32,7 +32,7 @@ from sfumato.measures.subsets import (
 )
 from sfumato.measures.superpopulation import PopulationUniques, individual_risks, population_uniques
 from sfumato.runtime.arrays import Counts, Numbers, Quiet
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 from sfumato.tradeoff.exploration.effort import Effort, effort_of
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.draft import as_study
@@ -404,7 +404,7 @@ def _opened(source: Table | TableDeclaration, missing: Missing | None) -> tuple[
         table = (source if read_as is None else replace(source, missing=read_as)).open()
         return table, missing or table.missing
     if read_as is not None and read_as != source.missing:
-        raise BadInputError(t("refusal.read_with", source=source, read_as=read_as))
+        raise refusal("read_with", source=source, read_as=read_as)
     return source, missing or source.missing
 
 
@@ -437,7 +437,7 @@ def _population(records: int, population: int | None, fraction: float | None) ->
     if population is not None:
         check_whole("population", population, least=1)
         if population < records:
-            raise BadInputError(t("refusal.population", population=population, records=records))
+            raise refusal("population", population=population, records=records)
     return population
 
 

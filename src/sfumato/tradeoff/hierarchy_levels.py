@@ -19,11 +19,10 @@ from sfumato.data.hierarchies.declared import Declared
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.hierarchies.written import entry_of
 from sfumato.data.reading import Roles, Table, with_roles
-from sfumato.errors import BadInputError
 from sfumato.measures.group_risk import GroupRisk, group_risk
 from sfumato.runtime.arrays import Codes, Counts, Quiet
 from sfumato.runtime.staging import check_targets, staged
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal
 
 SMALL = 5
 """Groups of fewer records are counted as small."""
@@ -207,9 +206,7 @@ def _similar(table: Table, column: str) -> dict[str, object]:
     scale = table.hierarchies[column].scale
     groups = similar_groups(table.cells, column) if scale == "category" else []
     if not groups:
-        raise BadInputError(
-            t("refusal.similarity", column=column, fewest=FEWEST, least_records=LEAST_RECORDS, share=LEAST_SHARE)
-        )
+        raise refusal("similarity", column=column, fewest=FEWEST, least_records=LEAST_RECORDS, share=LEAST_SHARE)
     return {"type": "groups", "groups": groups}
 
 

@@ -44,7 +44,7 @@ from sfumato.measures.scales import Prepared
 from sfumato.requirements._jensen_shannon import distributions, js, nearest_js
 from sfumato.runtime.arrays import Numbers, Quiet
 from sfumato.runtime.threads import together
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.question.question import check_measure
 
@@ -259,17 +259,17 @@ def frame_of(map_: Map, axes: Sequence[str]) -> ScoreBox:
     x, y = axes
     if (x, y) == AXES:
         if map_.limit is None:
-            raise BadInputError(t("refusal.score_limit"))
+            raise refusal("score_limit")
         if map_.limit.revealed <= NOTHING:
-            raise BadInputError(t("refusal.score_privacy"))
+            raise refusal("score_privacy")
         if map_.limit.trivial <= NOTHING:
-            raise BadInputError(t("refusal.score_utility"))
+            raise refusal("score_utility")
         return ScoreBox((0.0, map_.limit.revealed), (0.0, map_.limit.trivial))
     places = [place(point, axes) for point in map_.points if drawable(point, axes)]
     ends = [(min(values), max(values)) for values in zip(*places, strict=True)] or [(0.0, 0.0)] * 2
     for name, (least, most) in zip(axes, ends, strict=True):
         if most - least <= NOTHING:
-            raise BadInputError(t("refusal.score_alike", x=x, y=y, name=name))
+            raise refusal("score_alike", x=x, y=y, name=name)
     return ScoreBox(ends[0], ends[1])
 
 

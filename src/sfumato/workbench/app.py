@@ -33,11 +33,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from sfumato.config.documents import to_plain
-from sfumato.errors import BadInputError, SfumatoError
+from sfumato.errors import SfumatoError
 from sfumato.report.page import SHARED, script_of, vega_script
 from sfumato.runtime.cancellation import looks_itself, pressed, remove_unfinished
 from sfumato.runtime.memory import private_folder
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 from sfumato.texts.html import file
 from sfumato.workbench import views
 from sfumato.workbench.access import Gate, Guarded
@@ -152,7 +152,7 @@ async def _json(request: Request) -> Any:
     try:
         return json.loads(content) if content else {}
     except (ValueError, RecursionError):
-        raise BadInputError(t("api.not_json")) from None
+        raise refusal("api.not_json") from None
 
 
 async def _not_answered(request: Request, error: HTTPException) -> Response:
@@ -190,7 +190,7 @@ def serve(
 ) -> None:
     """Serve a folder until Ctrl-C; `tell` receives the address once it can be opened, `most` has the upload limits."""
     if not folder.is_dir():
-        raise BadInputError(t("serve.no_folder", folder=folder))
+        raise refusal("serve.no_folder", folder=folder)
     listening = _listening(LOOPBACK, port)
     port = listening.getsockname()[1]
     gate = Gate(frozenset(f"{name}:{port}" for name in (LOOPBACK, "localhost")))
@@ -245,5 +245,5 @@ def _listening(host: str, port: int) -> socket.socket:
         listening.bind(place)
         listening.listen(2048)  # accept connections at once
     except OSError as error:
-        raise BadInputError(t("serve.port", port=port, host=host, why=error.strerror)) from None
+        raise refusal("serve.port", port=port, host=host, why=error.strerror) from None
     return listening

@@ -16,9 +16,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import BadInputError, SfumatoError, unforeseen
+from sfumato.errors import SfumatoError, unforeseen
 from sfumato.runtime.memory import GIGABYTE, OpeningLimits, in_force
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 from sfumato.workbench.errors import TooLargeError
 
 LOOKED_AGAIN = 0.02
@@ -54,7 +54,7 @@ def _answer(ours: Connection, child: Any, limits: OpeningLimits, gone: threading
     last = time.monotonic() + limits.seconds
     while not ours.poll(LOOKED_AGAIN):
         if gone.is_set():
-            raise BadInputError(t("apart.gone"))
+            raise refusal("apart.gone")
         if time.monotonic() > last:
             raise TooLargeError(t("apart.seconds", seconds=f"{limits.seconds:g}"))
         if resident_bytes(child.pid) > limits.memory:

@@ -21,8 +21,7 @@ from sfumato.engines._text_files import DELIMITED, JSON, PARQUET
 from sfumato.engines._workbooks import LABELLED, SHEETS
 from sfumato.engines.locations import split_table
 from sfumato.engines.protocol import Engine
-from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 from sfumato.tradeoff.study.draft import Draft, draft
 from sfumato.tradeoff.study.presets import USUAL_KS, first_with_items
 from sfumato.tradeoff.study.study import Study
@@ -157,9 +156,9 @@ def give_again(project: Project, source: NamedSource) -> None:
     """Link a project to its file, uploaded again; raise if it is another file."""
     facts, link = project.notes().get("source", {}), _link(project)
     if link is None:
-        raise BadInputError(t("gone.nothing"))
+        raise refusal("gone.nothing")
     if source.origin != "upload" or source.digest != facts.get("digest"):
-        raise BadInputError(t("gone.another", file=source.name, made_of=facts.get("name")))
+        raise refusal("gone.another", file=source.name, made_of=facts.get("name"))
     link.unlink(missing_ok=True)
     link.symlink_to(source.path)
 

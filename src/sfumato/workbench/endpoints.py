@@ -16,7 +16,7 @@ from sfumato import __version__
 from sfumato.config.options import Described, check_options, described, shortened
 from sfumato.errors import BadInputError
 from sfumato.runtime.memory import OpeningLimits
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 from sfumato.tradeoff.catalogue import property_of
 from sfumato.workbench.access import CSRF
 from sfumato.workbench.child_process import run_apart
@@ -171,7 +171,7 @@ def mappings(kind: type) -> frozenset[str]:
 def read_body(kind: type, given: Any) -> Any:
     """Make a body from plain values; an invalid one raises a sentence that names the field."""
     if not isinstance(given, dict):
-        raise BadInputError(t("api.no_object"))
+        raise refusal("api.no_object")
     known = described(kind)
     unknown = [key for key in given if key not in known]
     if unknown:

@@ -27,7 +27,7 @@ from sfumato.config.documents import read_json, read_text
 from sfumato.errors import BadInputError
 from sfumato.runtime.cancellation import unfinished
 from sfumato.runtime.staging import PRIVATE, writable
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 from sfumato.tradeoff.study.study import read_study, study_from_toml
 from sfumato.workbench.errors import ConflictError, MissingError, RefusedError
 from sfumato.workbench.opened_data import in_forms
@@ -242,7 +242,7 @@ class Project:
                 edit(document)
                 after = tomlkit.dumps(document)
             except TOMLKitError as error:
-                raise BadInputError(t("desk.unwritable", why=error)) from None
+                raise refusal("desk.unwritable", why=error) from None
             if after == before:
                 return
             undone = [*self.notes().get("undo", []), {"why": why, "text": before}][-MOST_UNDONE:]

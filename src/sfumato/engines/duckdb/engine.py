@@ -60,8 +60,7 @@ from sfumato.engines.protocol import (
     too_many_texts,
     tuples_in,
 )
-from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import refusal, t
+from sfumato.texts.catalogue import refusal
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -629,7 +628,7 @@ def _unescaped(connection: duckdb.DuckDBPyConnection, loaded: LoadedRows, origin
     for i, name in enumerate(loaded.names):
         bare = connection.execute(f"SELECT any_value(c{i}) FROM rows WHERE {grouped.runs(f'c{i}')}").fetchall()[0][0]
         if bare is not None:
-            raise BadInputError(t("engines.column_not_escaped", origin=origin, name=name, bare=bare))
+            raise refusal("engines.column_not_escaped", origin=origin, name=name, bare=bare)
     values = {f"c{i}": without_mark(f"c{i}") for i in range(len(loaded.names))}
     return replace(loaded, names=tuple(map(unescaped, loaded.names)), values=values)
 

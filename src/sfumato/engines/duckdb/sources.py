@@ -123,7 +123,7 @@ def _keys(paths: Sequence[Path], names: Sequence[str]) -> dict[str, list[str | N
     for path, part in zip(paths, parts, strict=True):
         if part.keys() != parts[0].keys():
             keys, others = (", ".join(each) or "none" for each in (part, parts[0]))
-            raise BadInputError(t("engines.other_folder_keys", path=path, keys=keys, paths=paths[0], others=others))
+            raise refusal("engines.other_folder_keys", path=path, keys=keys, paths=paths[0], others=others)
     return {key: [part[key] for part in parts] for key in parts[0] if key not in names}
 
 
@@ -141,7 +141,7 @@ def _check_alike(connection: duckdb.DuckDBPyConnection, files: str, paths: Seque
         if list(other) != list(first):
             odd = [name for name in first if name not in other] + [name for name in other if name not in first]
             what = t("notice.only_them_column", odd=odd[0]) if odd else t("notice.columns_stand_another_order")
-            raise BadInputError(t("engines.other_columns", path=path, paths=paths[0], what=what))
+            raise refusal("engines.other_columns", path=path, paths=paths[0], what=what)
         for name, kind in other.items():
             if kind != first[name]:
                 raise refusal("column_type", path=path, name=name, kind=kind, first=first[name], paths=paths[0])
@@ -186,7 +186,7 @@ def view_database(connection: duckdb.DuckDBPyConnection, source: str) -> tuple[t
 def view_url(connection: duckdb.DuckDBPyConnection, url: str, origin: str) -> tuple[str, ...]:
     """View Parquet files behind a URL, by whatever extension of DuckDB reads it; return their columns."""
     if not url.partition("?")[0].lower().endswith(PARQUET):
-        raise BadInputError(t("engines.url_of_text", origin=origin, parquet=", ".join(PARQUET)))
+        raise refusal("engines.url_of_text", origin=origin, parquet=", ".join(PARQUET))
     try:
         relation = connection.sql(f"SELECT * FROM read_parquet({literal(url)}, hive_partitioning = false)")
     except duckdb.Error as error:
@@ -355,7 +355,7 @@ def check_header(first: DelimitedText, text: DelimitedText, keys: Sequence[str],
     lacking = next((t("notice.no_column", name=name) for name in ours if name not in theirs), None)
     more = next((t("notice.column", name=name) for name in theirs if name not in ours), None)
     what = lacking or more or t("notice.columns_stand_another_order_sources")
-    raise BadInputError(t("engines.other_header", path=text.path, what=what, path_2=first.path))
+    raise refusal("engines.other_header", path=text.path, what=what, path_2=first.path)
 
 
 def _load_delimited(

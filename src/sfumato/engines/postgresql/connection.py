@@ -195,7 +195,7 @@ def address_of(source: str, origin: str) -> Address:
     parts = TABLE.fullmatch(table)
     if parts is None:
         wrong = t("notice.names_no_table", table=table) if mark else t("notice.not_say_table")
-        raise BadInputError(t("engines.bad_address", origin=origin, wrong=wrong))
+        raise refusal("engines.bad_address", origin=origin, wrong=wrong)
     schema, name = (None if part is None else _bare(part) for part in parts.groups())
     assert name is not None
     return Address(uri, schema, name)

@@ -103,7 +103,7 @@ def find_source(session: Session, address: Address, reading: Reading) -> ServerR
     found = session.query(relation_of(address.schema, address.table)).to_pylist()
     if not found:
         schema = t("notice.role_sees") if address.schema is None else t("notice.schema", schema=address.schema)
-        raise BadInputError(t("engines.no_table", origin=reading.origin, table=address.table, schema=schema))
+        raise refusal("engines.no_table", origin=reading.origin, table=address.table, schema=schema)
     relation = f"{quoted(found[0]['schema'])}.{quoted(address.table)}"
     table = session.query(columns_of(found[0]["oid"]))
     described = [_described(row) for row in zip(*(column.to_pylist() for column in table.columns[1:]), strict=True)]

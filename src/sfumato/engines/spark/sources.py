@@ -140,7 +140,7 @@ def load(source: Any, reading: Reading) -> LoadedFrame:
     """Open a source; nothing of it is read but the heads of files, and a look at columns of texts."""
     _check_reading(reading)
     if not is_spark_frame(source) and not isinstance(source, str | Path):
-        raise BadInputError(t("engines.frame_in_memory", origin=reading.origin))
+        raise refusal("engines.frame_in_memory", origin=reading.origin)
     frame, header, notices = (source, None, ()) if is_spark_frame(source) else _opened(str(source), reading)
     text = header is not None
     names = checked_header(reading.origin, tuple(reading.columns) or header or tuple(frame.columns))
@@ -169,7 +169,7 @@ def _check_reading(reading: Reading) -> None:
     }
     for option, value in wanted.items():
         if value:
-            raise BadInputError(t("engines.not_for_spark", origin=reading.origin, option=option))
+            raise refusal("engines.not_for_spark", origin=reading.origin, option=option)
     if reading.layout == "lines":
         raise refusal("lines_items_not_read", origin=reading.origin)
 
@@ -188,7 +188,7 @@ def _opened(source: str, reading: Reading) -> tuple[Any, tuple[str, ...] | None,
             check_parquet_files(files)
         return (_read(files, "parquet", {}) if local else session().read.parquet(source)), None, ()
     if not local:
-        raise BadInputError(t("engines.remote_text", origin=reading.origin))
+        raise refusal("engines.remote_text", origin=reading.origin)
     return _opened_text(files, many, reading)
 
 
@@ -206,13 +206,13 @@ def _opened_text(files: Sequence[Path], many: bool, reading: Reading) -> tuple[A
     for file in files:
         text, rewrite = sniff(file, reading)
         if rewrite or not text.header.stands or text.skipped != 1:
-            raise BadInputError(t("engines.text_for_spark", file=file))
+            raise refusal("engines.text_for_spark", file=file)
         texts.append(text)
     first, keys = texts[0], tuple(partition_of(files[0]) if many else ())
     for text in texts:
         check_header(first, text, keys, tuple(partition_of(text.path) if many else ()))
         if (text.delimiter, text.encoding) != (first.delimiter, first.encoding):
-            raise BadInputError(t("engines.other_delimiter", path=text.path, path_2=first.path))
+            raise refusal("engines.other_delimiter", path=text.path, path_2=first.path)
     options = {"header": True, "sep": first.delimiter, "encoding": first.encoding, "quote": '"', "escape": '"'}
     options |= {"multiLine": True, "inferSchema": False, "nullValue": "", "emptyValue": "", "mode": "FAILFAST"}
     blanks = {"ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False, "enforceSchema": False}
@@ -244,7 +244,7 @@ def _check_notations(frame: Any, names: Sequence[str], kinds: Sequence[str], rea
         found = values[0].as_py() or []
         odd = [text for text in found if looks_measured(text) and not is_plain([text]) and not is_iso([text])]
         if len(odd) >= MEASURED * max(1, len(found)) and odd:
-            raise BadInputError(t("engines.notations_in_spark", origin=reading.origin, names=names[i], odd=min(odd)))
+            raise refusal("engines.notations_in_spark", origin=reading.origin, names=names[i], odd=min(odd))
 
 
 def nested_kind(kind: str) -> str | None:

@@ -28,8 +28,7 @@ from sfumato.engines.duckdb.write import Shown, entries, parts_of, text_tables
 from sfumato.engines.protocol import Coding, Layout, Placement, number_column, numbers_in
 from sfumato.engines.spark.sources import collected, settings
 from sfumato.engines.spark.values import framed, has_text, text_of
-from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal
 
 ROWS_OF_A_PART = 1_000_000
 """About so many rows go to one file, whatever the cluster: the same release has the same files everywhere."""
@@ -324,7 +323,7 @@ def save(rows: PublishedRows, names: Sequence[str], folder: Path, format: str) -
     with settings(session, INSTANTS):
         ordered.toDF(*names).write.format(format).options(**options).save(str(folder.absolute()))
     if not (folder / DONE).exists():
-        raise BadInputError(t("engines.unseen_release", parent=folder.parent))
+        raise refusal("engines.unseen_release", parent=folder.parent)
     _name_parts(folder, format)
     parts = [str(part.absolute()) for part in sorted(folder.glob("part-*"))]
     written = session.read.format(format).options(**options, multiLine=True).load(parts)

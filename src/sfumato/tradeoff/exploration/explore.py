@@ -25,7 +25,7 @@ from sfumato.anonymizers.external.external import Brought
 from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS
 from sfumato.data.items import Baskets
 from sfumato.data.reading import Table
-from sfumato.errors import BadInputError, InfeasibleError, SfumatoError, StoppedError, lacks_memory
+from sfumato.errors import InfeasibleError, SfumatoError, StoppedError, lacks_memory
 from sfumato.measures.all_measures import published_risks
 from sfumato.measures.attacks.attacks import Remake
 from sfumato.measures.items.linking import MOST_INFERRED_FROM
@@ -38,7 +38,7 @@ from sfumato.requirements.items import CompleteKAnonymity, KMAnonymity, PrivacyC
 from sfumato.runtime.cancellation import Cancel, look, pressed
 from sfumato.runtime.kernels import source_digest
 from sfumato.runtime.threads import Crew
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal
 from sfumato.tradeoff.exploration import details
 from sfumato.tradeoff.exploration.folder import Cache
 from sfumato.tradeoff.limit import AXES, Limit, limit
@@ -437,7 +437,7 @@ def opened_again(map_: Map) -> Table:
     study = of_table(map_.study)
     table = study.table.open()
     if study.digest_of(table) != map_.about.get("digest"):
-        raise BadInputError(t("refusal.data_changed", table=table))
+        raise refusal("data_changed", table=table)
     return table
 
 

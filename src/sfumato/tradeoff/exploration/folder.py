@@ -22,7 +22,7 @@ from sfumato.measures.all_measures import MEASURES
 from sfumato.measures.classification.classification import Worth
 from sfumato.runtime.cancellation import finishing
 from sfumato.runtime.staging import PRIVATE, staged, writable
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal
 from sfumato.tradeoff.limit import Limit
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.best_possible import Decided, all_decided
@@ -193,7 +193,7 @@ def point_values(point: Point) -> dict[str, Any]:
 def with_added(study: Study, other: Study) -> Study:
     """Return a study with the candidates of another study of the same kind added."""
     if study.section != other.section:
-        raise BadInputError(t("refusal.other_section", other=other, study=study))
+        raise refusal("other_section", other=other, study=study)
     return replace(study, grids=tuple(dict.fromkeys([*study.grids, *other.grids])))
 
 
@@ -243,9 +243,9 @@ def check_alike(one: Map, other: Map) -> None:
     if digests[0].get("digest") != digests[1].get("digest"):
         raise BadInputError("the two maps are of different data (their digests differ), so they cannot be merged")
     if digests[0].get("weights") != digests[1].get("weights"):
-        raise BadInputError(t("refusal.other_weights"))
+        raise refusal("other_weights")
     if one.study.section == other.study.section and studies[0].scales != studies[1].scales:
-        raise BadInputError(t("refusal.other_scales"))
+        raise refusal("other_scales")
 
 
 CHECK = "check"

@@ -21,7 +21,7 @@ from sfumato.engines.frames import Frame
 from sfumato.errors import BadInputError, StoppedError
 from sfumato.runtime.cancellation import ends_itself
 from sfumato.runtime.threads import Crew
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal
 from sfumato.tradeoff.exploration.explore import Exploration, Progress, explore, measured_point, opened_again
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.answer import ask
@@ -161,7 +161,7 @@ def check_searchable(study: Study, seconds: float | None) -> None:
     if plan is None or seconds is not None or plan.seconds is not None or plan.only_cuts:
         return
     if all(one.anonymizer.baseline for one in of_table(study).candidates):
-        raise BadInputError(t("refusal.how_long", study=study))
+        raise refusal("how_long", study=study)
 
 
 def added(map_: Map, given: Any, declared: Mapping[str, Any]) -> Map:

@@ -28,7 +28,14 @@ from sfumato.tradeoff.question import question as questions
 from sfumato.tradeoff.question import reasons
 from sfumato.tradeoff.question.best_possible import Optimum, impossible, optimum
 from sfumato.tradeoff.question.knee import Curve, CurveStretch, KeptShares, Scale, Step
-from sfumato.tradeoff.question.recipients import ABOUT_HIDING, EXACT, RECIPIENTS, refusal, shows_exact, warnings
+from sfumato.tradeoff.question.recipients import (
+    ABOUT_HIDING,
+    EXACT,
+    RECIPIENTS,
+    shows_exact,
+    unpublishable_reason,
+    warnings,
+)
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
@@ -278,7 +285,9 @@ class _Answer(Quiet):
     @cached_property
     def _releases(self) -> list[Point]:
         """The comparable releases."""
-        return [point for point in self.map_.points if point.has(self.question.needed) and not refusal(point)]
+        return [
+            point for point in self.map_.points if point.has(self.question.needed) and not unpublishable_reason(point)
+        ]
 
     @cached_property
     def inside(self) -> list[Point]:
@@ -558,7 +567,7 @@ class _Asked(Quiet):
         self._check_known()
         known = [point for point in self.map_.points if point.has(question.measures)]
         hiding = bool(ABOUT_HIDING & set(question.measures))
-        may = [point for point in known if not refusal(point)]
+        may = [point for point in known if not unpublishable_reason(point)]
         counted = [point for point in may if not (hiding and shows_exact(point))]
         best = self._best(counted, question.bounds)
         more = self._best(counted, question.loosened) if question.relaxed else ()
@@ -572,7 +581,7 @@ class _Asked(Quiet):
             self._by_maker(counted) if "maker" in question.by else (),
             self._by_suppression(counted) if "suppression" in question.by else (),
             optimum(self.map_, question, best[0]) if best else None,
-            tuple(point for point in within(known, question.bounds) if refusal(point)),
+            tuple(point for point in within(known, question.bounds) if unpublishable_reason(point)),
             tuple(point for point in within(may, question.bounds) if hiding and shows_exact(point)),
             () if best else self._relaxations(counted),
             None if best else questions.nearest_point(counted, question.bounds),

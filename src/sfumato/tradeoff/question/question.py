@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 from sfumato.config.options import check_choice
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
-from sfumato.texts.catalogue import number, t
+from sfumato.texts.catalogue import number, refusal
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
@@ -143,7 +143,7 @@ def read_bounds(texts: Iterable[str], option: str) -> dict[str, float]:
         if name:
             check_measure(name)
         if not name or not equals or isnan(limit):
-            raise BadInputError(t("refusal.bound_unread", option=option, text=text, known=", ".join(MEASURES)))
+            raise refusal("bound_unread", option=option, text=text, known=", ".join(MEASURES))
         if name in bounds:
             raise BadInputError(f"{option} {name} is given twice, as {number(bounds[name])} and {number(limit)}")
         bounds[name] = limit
@@ -331,7 +331,7 @@ def _check_bounds(bounds: Sequence[Bound]) -> None:
         measure = MEASURES[bound.measure]
         if isfinite(measure.most) and not measure.least <= bound.value <= measure.most:
             hint = "; write 0.25 or 25% for a quarter" if measure.most == 1 else ""
-            raise BadInputError(t("refusal.bound_range", bound=bound, measure=measure, hint=hint))
+            raise refusal("bound_range", bound=bound, measure=measure, hint=hint)
 
 
 def _typed(bound: Bound) -> str:

@@ -10,7 +10,7 @@ from sfumato.measures.all_measures import MEASURES
 from sfumato.texts.catalogue import counted, listed, number, t
 from sfumato.tradeoff.question.knee import Curve, CurveStretch, KeptShares, Scale
 from sfumato.tradeoff.question.question import Bound, Relaxation
-from sfumato.tradeoff.question.recipients import RECIPIENTS, refusal
+from sfumato.tradeoff.question.recipients import RECIPIENTS, unpublishable_reason
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
@@ -213,7 +213,9 @@ def no_release(points: Sequence[Point], needed: Sequence[str]) -> str:
         return t("reason.none_map", points=len(points))
     if not any(point.candidate.anonymizer.is_release for point in measured):
         return t("reason.original_only")
-    if all(refusal(point) for point in measured if point.has(needed)) and any(p.has(needed) for p in measured):
+    if all(unpublishable_reason(point) for point in measured if point.has(needed)) and any(
+        p.has(needed) for p in measured
+    ):
         return t("reason.every_point", needed=needed)
     return t("reason.no_release_map", needed=needed)
 

@@ -20,7 +20,7 @@ from sfumato.measures.all_measures import MEASURES
 from sfumato.measures.group_risk import standing
 from sfumato.release.records import RecordRelease
 from sfumato.release.release import Release
-from sfumato.texts.catalogue import counted, t
+from sfumato.texts.catalogue import counted, refusal, t
 from sfumato.tradeoff.question.question import Bound, Side
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def shows_exact(point: Point) -> bool:
     return point.form == "bucketization" or point.candidate.anonymizer.shows_exact
 
 
-def refusal(point: Point) -> str:
+def unpublishable_reason(point: Point) -> str:
     """Return why a measured point may not be published, as a predicate of its name; empty if it may."""
     if not point.candidate.anonymizer.is_release:
         what = point.candidate.anonymizer.in_words()
@@ -90,7 +90,7 @@ def check_published(point: Point) -> None:
     """Raise unless a point is a measured release that may be published."""
     if point.status != "measured":
         raise BadInputError(f"point {point.id} was not made ({point.status}: {point.reason}); choose another")
-    if why := refusal(point):
+    if why := unpublishable_reason(point):
         raise BadInputError(f"point {point.id} {why}")
 
 
@@ -104,7 +104,7 @@ def check_shown(release: Release, id: str) -> None:
     sizes, unit = (release.sizes, "record") if persons is None else (persons.persons, "person")
     if release.form == "generalization" and not without_sensitive and (alone := int((sizes == 1).sum())):
         what = t("exposure.shows_table_as") if release.is_exact else t("exposure.shows_alone", unit=unit)
-        raise BadInputError(t("refusal.alone", id=id, what=what, alone=alone, release=release, unit=unit))
+        raise refusal("alone", id=id, what=what, alone=alone, release=release, unit=unit)
 
 
 def hardly_changed(release: RecordRelease) -> str:

@@ -40,7 +40,7 @@ from sfumato.data.reading import Table
 from sfumato.errors import BadInputError, InfeasibleError, StoppedError
 from sfumato.requirements.requirement import KAnonymity
 from sfumato.runtime.cancellation import look
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal
 from sfumato.tradeoff.question.best_possible import Decided
 from sfumato.tradeoff.search import checkpoint as checkpoints
 from sfumato.tradeoff.search._enumeration import Archive, Enumeration, Frontier
@@ -173,7 +173,7 @@ def check_searchable(space: CutSpace) -> None:
     """Raise if a space has too many possible cuts for the memory."""
     if space.bits > MOST_PLACES:
         most = max(space.attributes, key=lambda attribute: attribute.bits)
-        raise BadInputError(t("refusal.many_cuts", most=most, most_places=MOST_PLACES))
+        raise refusal("many_cuts", most=most, most_places=MOST_PLACES)
 
 
 class Search:

@@ -37,7 +37,7 @@ from sfumato.measures.scales import Prepared, Scales
 from sfumato.release.release import Release
 from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement, requirement
 from sfumato.runtime.threads import Crew
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal
 from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.study.candidate import Candidate
 
@@ -347,7 +347,7 @@ class Problem4(KernelProblem):
     def candidate(self, maker: CutVector, facts: Numbers) -> Candidate:
         """Return the candidate that requires both."""
         if self.order == "paper":
-            raise BadInputError(t("refusal.unsound"))
+            raise refusal("unsound")
         diverse = LDiversity(int(self._whole_l(facts)), self.variant, on=self.on)
         return Candidate(maker, KAnonymity(int(facts[counting.PRIVACY])) & diverse, suppress=self.eta)
 

@@ -42,7 +42,7 @@ from sfumato.tradeoff.comparison import cost, exclusive, hypervolume, non_domina
 from sfumato.tradeoff.exploration.explore import Exploration, Progress
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.question import Bound
-from sfumato.tradeoff.question.recipients import ABOUT_HIDING, refusal, shows_exact
+from sfumato.tradeoff.question.recipients import ABOUT_HIDING, shows_exact, unpublishable_reason
 from sfumato.tradeoff.search.families import Cuts, Family, Proposals
 from sfumato.tradeoff.study.draft import as_study
 from sfumato.tradeoff.study.search_plan import SearchPlan
@@ -87,7 +87,7 @@ class Aim:
     def counts(self, point: Point) -> bool:
         """Return whether a point has the measures and, for a question, may be an answer."""
         shows = self.is_about_hiding and shows_exact(point)
-        return self.sees(point) and not (self.asked and (shows or refusal(point)))
+        return self.sees(point) and not (self.asked and (shows or unpublishable_reason(point)))
 
     @property
     def is_about_hiding(self) -> bool:

@@ -33,7 +33,7 @@ from sfumato.engines.locations import beside, seen_from
 from sfumato.errors import BadInputError
 from sfumato.release.release import Form
 from sfumato.requirements.items import SuppressionLimit, UtilityConstraints, policy_texts
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
@@ -274,7 +274,7 @@ def found_again(maker: AnyMaker, known: Iterable[ReleaseMaker]) -> AnyMaker:
 def brought_block(maker: Brought, folder: Path | None) -> dict[str, Any]:
     """Return an external release as a block of candidates."""
     if not isinstance(maker, BroughtFile):
-        raise BadInputError(t("refusal.in_memory", maker=maker.label or maker.made_of))
+        raise refusal("in_memory", maker=maker.label or maker.made_of)
     if folder is not None:
         maker = maker.renamed(lambda file: seen_from(folder, file))
     written: dict[str, Any] = {}

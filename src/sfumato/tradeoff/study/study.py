@@ -25,7 +25,7 @@ from sfumato.measures.classification.classification import Classification
 from sfumato.measures.reconstruction import READERS, Reader
 from sfumato.measures.scales import BasketScales, MixedScales, Scales
 from sfumato.release.release import FORMS
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal
 from sfumato.tradeoff.study.candidate import Candidate, found_again
 from sfumato.tradeoff.study.grids import Grid, candidate_of, ends, lists_of
 from sfumato.tradeoff.study.search_plan import SearchPlan
@@ -110,11 +110,11 @@ class Study:
         if self.table.person is not None:
             self._check_persons((*self.axes, *bounded))
         elif of_persons := [name for name in (*self.axes, *bounded) if not MEASURES[name].by_records]:
-            raise BadInputError(t("refusal.records_axes", lacking=of_persons))
+            raise refusal("records_axes", lacking=of_persons)
         nobody = [str(candidate.anonymizer) for candidate in self.candidates if not candidate.anonymizer.people]
         lacking = [axis for axis in self.axes if axis not in READ_NOISY]
         if nobody and lacking:
-            raise BadInputError(t("refusal.noisy_axes", lacking=lacking, nobody=nobody, known=", ".join(READ_NOISY)))
+            raise refusal("noisy_axes", lacking=lacking, nobody=nobody, known=", ".join(READ_NOISY))
 
     def _check_persons(self, measures: Sequence[str]) -> None:
         """Raise if a measure or candidate counts records although persons are counted."""
@@ -122,9 +122,9 @@ class Study:
         lacking = [name for name in measures if not MEASURES[name].holds_of_persons]
         if lacking:
             known = ", ".join(name for name, measure in MEASURES.items() if measure.by_persons)
-            raise BadInputError(t("refusal.persons_axes", lacking=lacking, what=what, known=known))
+            raise refusal("persons_axes", lacking=lacking, what=what, known=known)
         if self.search is not None and self.search.problem is not None:
-            raise BadInputError(t("refusal.persons_problem", what=what))
+            raise refusal("persons_problem", what=what)
 
     @property
     def parts(self) -> frozenset[declaration.Part]:

@@ -18,8 +18,7 @@ import numpy as np
 
 from sfumato.data.hierarchies.hierarchy import MISSING, ROOT, Hierarchy, Level
 from sfumato.data.hierarchies.notation import read_date, read_number
-from sfumato.errors import BadInputError
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal
 from sfumato.tradeoff.hierarchy_levels import SMALL, ColumnHierarchy
 from sfumato.workbench.opened_data import in_forms
 
@@ -42,14 +41,14 @@ class Branch:
         here = self
         for place in path:
             if not 0 <= place < len(here.children):
-                raise BadInputError(t("hierarchies.no_group"))
+                raise refusal("hierarchies.no_group")
             here = here.children[place]
         return here
 
     def replaced(self, path: Path, by: Sequence[Branch]) -> Branch:
         """Return the tree with the branch at a path replaced; empty groups are removed."""
         if not path:
-            raise BadInputError(t("hierarchies.everything"))
+            raise refusal("hierarchies.everything")
         place, *rest = path
         here = self.at((place,))
         below = tuple(by) if not rest else _whole(here.replaced(tuple(rest), by))
@@ -87,7 +86,7 @@ def renamed(root: Branch, path: Path, label: str) -> Branch:
     """Rename a group."""
     here = root.at(path)
     if not here.children:
-        raise BadInputError(t("hierarchies.keeps_name", label=here.label))
+        raise refusal("hierarchies.keeps_name", label=here.label)
     return root.replaced(path, [replace(here, label=label)])
 
 
@@ -95,17 +94,17 @@ def dissolved(root: Branch, path: Path) -> Branch:
     """Replace a group by its members."""
     here = root.at(path)
     if not here.children:
-        raise BadInputError(t("hierarchies.single", label=here.label))
+        raise refusal("hierarchies.single", label=here.label)
     return root.replaced(path, here.children)
 
 
 def moved(root: Branch, paths: Sequence[Path], to: Path) -> Branch:
     """Move groups or values to the end of a group."""
     if any(to[: len(path)] == path for path in paths):
-        raise BadInputError(t("hierarchies.into_itself"))
+        raise refusal("hierarchies.into_itself")
     target = root.at(to)
     if to and not target.children:
-        raise BadInputError(t("hierarchies.holds_nothing", label=target.label))
+        raise refusal("hierarchies.holds_nothing", label=target.label)
     places, mark = _outermost(paths), Branch("", ())
     opened = replace(target, children=(*target.children, mark))
     marked = root.replaced(to, [opened]) if to else opened
@@ -116,7 +115,7 @@ def merged(root: Branch, paths: Sequence[Path], label: str) -> Branch:
     """Merge groups and values into one group at the place of the first."""
     places = _outermost(paths)
     if not places:
-        raise BadInputError(t("hierarchies.choose_more"))
+        raise refusal("hierarchies.choose_more")
     members = [branch for here in map(root.at, places) for branch in here.children or (here,)]
     return _without(root.replaced(places[0], [Branch(label, tuple(members))]), places[1:])
 
@@ -297,7 +296,7 @@ def leaf_at(tree: Hierarchy, text: str) -> int:
     number = read_date(text) if tree.scale == "date" else read_number(text)
     leaf = next((leaf for leaf, first in enumerate(tree.firsts) if first == number), None)
     if not leaf:
-        raise BadInputError(t("hierarchies.no_start", text=text, domain=tree.domain_in_words()))
+        raise refusal("hierarchies.no_start", text=text, domain=tree.domain_in_words())
     return leaf
 
 
@@ -325,12 +324,12 @@ def moved_cut(tree: Hierarchy, level: int, leaf: int, to: int) -> Hierarchy:
 def with_level(tree: Hierarchy, level: int) -> Hierarchy:
     """Add a level above another one; its nodes join pairs of neighbours."""
     if not 0 <= level < tree.height:
-        raise BadInputError(t("hierarchies.no_level", level=level))
+        raise refusal("hierarchies.no_level", level=level)
     cuts = [cut for cut in tree.levels[level].starts[1:] if cut < tree.domain_size]
     above = {cut for place, cuts_above in _inner(tree) if place > level for cut in cuts_above}
     joined = sorted({*cuts[JOINED - 1 :: JOINED], *above})
     if not joined or len(joined) >= len(cuts):
-        raise BadInputError(t("hierarchies.no_room"))
+        raise refusal("hierarchies.no_room")
     levels = [cuts_of for _, cuts_of in _inner(tree)]
     return _of(tree, [*levels[:level], joined, *levels[level:]])
 
@@ -338,14 +337,14 @@ def with_level(tree: Hierarchy, level: int) -> Hierarchy:
 def without_level(tree: Hierarchy, level: int) -> Hierarchy:
     """Remove a level of any hierarchy."""
     if not 0 < level < tree.height:
-        raise BadInputError(t("hierarchies.ends_stay"))
+        raise refusal("hierarchies.ends_stay")
     return replace(tree, levels=(*tree.levels[:level], *tree.levels[level + 1 :]))
 
 
 def called(tree: Hierarchy, level: int, node: int, label: str) -> Hierarchy:
     """Rename an interval of a level, and the same interval on other levels."""
     if not 0 < level < tree.height or not 0 <= node < len(tree.levels[level].labels):
-        raise BadInputError(t("hierarchies.ends_keep_names"))
+        raise refusal("hierarchies.ends_keep_names")
     before = tree.levels[level].labels[node]
     inner = (
         Level(each.starts, tuple(label if name == before else name for name in each.labels))

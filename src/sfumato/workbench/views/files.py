@@ -19,10 +19,9 @@ from urllib.parse import quote
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from sfumato.errors import BadInputError
 from sfumato.report.folder import PUBLIC_FILES
 from sfumato.runtime.cancellation import unfinished
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 from sfumato.workbench.endpoints import FILE, Call, a_list, an_object, endpoint, text, whole
 from sfumato.workbench.errors import MissingError, TooLargeError
 from sfumato.workbench.projects import UPLOADED
@@ -173,7 +172,7 @@ async def _written(pieces: AsyncIterator[bytes], path: Path, folder: Path, left:
     if await run_in_threadpool(_taken, folder) > most:
         raise too_large
     if not size:
-        raise BadInputError(t("uploads.empty", file=path.name))
+        raise refusal("uploads.empty", file=path.name)
 
 
 def _taken(folder: Path) -> int:

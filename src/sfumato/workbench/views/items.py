@@ -17,8 +17,8 @@ from starlette.responses import Response
 from sfumato.config.options import Option
 from sfumato.data.hierarchies.declared import is_classification
 from sfumato.data.items import Baskets
-from sfumato.errors import BadInputError, SfumatoError
-from sfumato.texts.catalogue import t
+from sfumato.errors import SfumatoError
+from sfumato.texts.catalogue import refusal, t
 from sfumato.tradeoff.catalogue import Entry
 from sfumato.workbench.endpoints import Call, endpoint
 from sfumato.workbench.errors import FieldError, blamed
@@ -52,7 +52,7 @@ class ItemSettings:
 def section_of(project: Project) -> Any:
     """Return the declaration of items in a study; raise for a table alone."""
     if project.study.data.items is None:
-        raise BadInputError(t("items.none", project=project.name))
+        raise refusal("items.none", project=project.name)
     return project.study.data.items
 
 

@@ -28,7 +28,7 @@ from sfumato.tradeoff.exploration.folder import kept_points, map_files, read_map
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.answer import NothingFitsError
 from sfumato.tradeoff.question.question import rank
-from sfumato.tradeoff.question.recipients import ABOUT_HIDING, RECIPIENTS, refusal, shows_exact, warnings
+from sfumato.tradeoff.question.recipients import ABOUT_HIDING, RECIPIENTS, shows_exact, unpublishable_reason, warnings
 from sfumato.workbench.endpoints import Call, endpoint
 from sfumato.workbench.errors import FieldError, MissingError
 from sfumato.workbench.opened_data import all_in_forms
@@ -187,7 +187,7 @@ def _on_map(read: Explored, point: Point) -> dict[str, Any]:
         "headlines": [headline.values() for headline in point_summary.headlines(read.map_, point)],
         "done": point_summary.done_sentence(read.map_, point),
         "warnings": all_in_forms(warnings(point)),
-        "refused": refusal(point),
+        "refused": unpublishable_reason(point),
         "exact": shows_exact(point),
         "rank": [int(part) for part in rank(point)[:3]],
         **place,

@@ -12,7 +12,7 @@ from sfumato.publish.pipeline import publish_point
 from sfumato.report.point_summary import settings
 from sfumato.runtime.memory import private_folder
 from sfumato.tradeoff.map import Point
-from sfumato.tradeoff.question.recipients import refusal, warnings
+from sfumato.tradeoff.question.recipients import unpublishable_reason, warnings
 from sfumato.workbench.endpoints import Call, a_list, an_object, endpoint
 from sfumato.workbench.opened_data import all_in_forms, stamps
 from sfumato.workbench.projects import Project
@@ -68,7 +68,7 @@ def told(read: Explored, point: Point) -> dict[str, Any]:
     return values | {
         "title": settings(point),
         "warnings": all_in_forms(warnings(point)),
-        "refused": refusal(point),
+        "refused": unpublishable_reason(point),
         "drawn": point.is_noisy,
         "attacks": [sentences[name] for name in ATTACKS if name in sentences],
     }

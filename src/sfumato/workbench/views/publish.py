@@ -13,14 +13,14 @@ from typing import Annotated, Any, Literal
 from starlette.responses import Response
 
 from sfumato.config.options import Option
-from sfumato.errors import BadInputError, InfeasibleError, SfumatoError
+from sfumato.errors import InfeasibleError, SfumatoError
 from sfumato.publish.board import board_file
 from sfumato.publish.certificate import certificate_files, read_certificate
 from sfumato.publish.pipeline import publish_point, published_lines, published_values
 from sfumato.report.point_summary import headlines, settings
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 from sfumato.tradeoff.map import Point
-from sfumato.tradeoff.question.recipients import RECIPIENTS, refusal
+from sfumato.tradeoff.question.recipients import RECIPIENTS, unpublishable_reason
 from sfumato.workbench.endpoints import Call, a_list, an_object, endpoint, flag, text, whole
 from sfumato.workbench.errors import ConflictError, FieldError, MissingError
 from sfumato.workbench.opened_data import all_in_forms
@@ -121,7 +121,7 @@ def offer(read: Explored, point: Point) -> dict[str, Any]:
         "id": point.id,
         "words": settings(point),
         "headlines": [headline.values() for headline in headlines(read.map_, point)],
-        "refused": refusal(point),
+        "refused": unpublishable_reason(point),
         "recipients": [
             {
                 "name": each.name,
@@ -160,7 +160,7 @@ def publish_page(call: Call) -> Response:
         call,
         "publish",
         changed=read.is_changed,
-        offered=[(each.id, settings(each)) for each in read.measured if not refusal(each)],
+        offered=[(each.id, settings(each)) for each in read.measured if not unpublishable_reason(each)],
         chosen=chosen,
         published=releases(project),
         data={"project": project.name, "chosen": chosen, "publishing": progress(call)["under_way"]},
@@ -179,7 +179,7 @@ def publish(call: Call) -> dict[str, Any]:
         raise ConflictError(t("publish.changed"))
     folder = project.folder / RELEASES
     if folder.is_symlink():
-        raise BadInputError(t("publish.link", folder=RELEASES))
+        raise refusal("publish.link", folder=RELEASES)
     folder.mkdir(exist_ok=True)
     with call.house.publications.alone(folder, asked.file):
         done = _published(project, asked, folder)
