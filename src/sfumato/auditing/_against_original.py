@@ -1,18 +1,16 @@
-"""Do members of a household show the same value of what they share? Read off the published file and the original.
+"""Comparisons of a published file with its original: households, loss, and neutral columns.
 
-A published row does not say which record it is, so the question is asked of values: if only one published combination
-of the shared attributes covers what the members of a household have, they all show that one. Where several do, the
-file cannot confirm it: two members may show two of them, and who knows of both intersects these. A member that lacks
-a value may show just that, an empty field, which says nothing of it.
+**Households.** A published row does not identify its record, so values are compared: if only one published combination
+of the shared attributes covers the values of a household's members, they all show that one. If several do, the file
+cannot confirm it: two members may show two of them, and an attacker who knows both intersects these. A member without a
+value may show just an empty field, which reveals nothing about it.
 
-What a published file loses against its original: the width of its texts, as `sfumato.measures` defines loss.
+**Loss**: the width of the published texts, as `sfumato.measures` defines it.
 
-Whether neutral columns of a large file hold what they do in its original, by digests that engines work out.
-
-With neutral columns nearly every row is another one, so rows of a large file cannot be brought here to be matched by
-them. Where every record is published, the values of these columns, beside those of sensitive ones where these are
-published as they are, must be the same on both sides however rows are ordered: so must be the digests, which are sums
-over rows. Where records were left out that says nothing, and the columns are left aside.
+**Neutral columns** of a large file, compared by digests of engines. With neutral columns nearly all rows are different,
+so a large file is not matched by them. If every record is published, the values of these columns must be the same on
+both sides in any order, with those of sensitive columns that are published unchanged. So the digests, sums over rows,
+must be equal. With suppressed records this means nothing, and the columns are not compared.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,12 +33,12 @@ from sfumato.runtime.arrays import Counts, Flags, Quiet
 from sfumato.texts.catalogue import t
 
 MOST_NAMED = 3
-"""How many combinations are named that more than one published combination covers."""
+"""The most named combinations that several published combinations cover."""
 
 
 @dataclass(frozen=True, repr=False)
 class Together(Quiet):
-    """What a file shows of the attributes that the members of every household share."""
+    """The published form of the shared attributes of households."""
 
     spoken: ClassVar[tuple[str, ...]] = ("holds",)
 
@@ -52,10 +50,10 @@ class Together(Quiet):
     """Households with several members."""
 
     confirmed: int
-    """Those whose shared values one published combination covers, or none, where they are not in the file."""
+    """Those whose shared values one published combination covers, or none, if they are not in the file."""
 
     examples: tuple[str, ...]
-    """Shared values of some others, and how many published combinations cover them. It shows records."""
+    """Shared values of some others, with the number of published combinations that cover them. It shows records."""
 
     @property
     def holds(self) -> bool:
@@ -95,10 +93,10 @@ def together(
 
 
 def _same(members: Counted, name: str, domain: Hierarchy, household: Counts) -> bool:
-    """Say whether every household has one value of a column, or those have who have any, and somewhere two have."""
+    """Return whether every household has one value of a column; members without one are ignored if some two have one."""
     column = members.columns[name]
     leaves = domain.encode([text or None for text in column.texts]).astype(np.int64)
-    numbers = np.where(leaves < 0, domain.size + np.arange(len(leaves)), leaves)  # by their text where they have none
+    numbers = np.where(leaves < 0, domain.size + np.arange(len(leaves)), leaves)  # by their text without a leaf
     values, has = numbers[column.codes], ~_empty(column.texts)[column.codes]
     together = bool(has.any()) and np.bincount(household[has], weights=members.counts[has]).max() > 1
     return _one_each(values, household) or bool(together and _one_each(values[has], household[has]))
@@ -118,7 +116,7 @@ def _empty(texts: Sequence[str]) -> Flags:
 def _differ_in_households(
     places: Places, boxes: TextCombinations, points: TextCombinations, household: Counts
 ) -> Flags:
-    """Say in which households members may show two texts of one column, where it is not just shown to be missing."""
+    """Return in which households members may show two texts of one column, other than the missing one."""
     starts = np.searchsorted(places.point, np.arange(places.points + 1))
     number = (starts[1:] - starts[:-1])[points.number]
     offset = np.arange(int(number.sum())) - np.repeat(np.cumsum(number) - number, number)
@@ -134,7 +132,7 @@ def _differ_in_households(
 
 
 def _worst(places: Places, points: Counts) -> list[tuple[int, int]]:
-    """Find some of these points that most boxes cover, each with their number."""
+    """Return some of these points that most boxes cover, each with their number."""
     number = np.bincount(places.point, minlength=places.points)
     distinct = np.unique(points)
     order = np.lexsort((distinct, -number[distinct]))[:MOST_NAMED]
@@ -142,7 +140,7 @@ def _worst(places: Places, points: Counts) -> list[tuple[int, int]]:
 
 
 def observed_hierarchy(name: str, original: Counted) -> Hierarchy:
-    """Build the domain of a column without a hierarchy from the original's values and how often each occurs."""
+    """Build the domain of a column without a hierarchy from the original's values and their frequencies."""
     column = original.columns[name]
     sizes = weighted_counts(column.codes, original.counts, len(column.texts)).tolist()
     present = sorted((text, size) for text, size in zip(column.texts, sizes, strict=True) if text)
@@ -160,9 +158,9 @@ def losses(
     suppressed: int,
     weights: Mapping[str, float],
 ) -> dict[str, float]:
-    """Return the loss of the published values and of the records that are not published, as shares of the original.
+    """Return the loss of the published values and of the suppressed records, as shares of the original.
 
-    A record's loss is the mean over the quasi-identifiers, weighted where there are weights.
+    A record's loss is the (weighted) mean over the quasi-identifiers.
     """
     records = published.records + suppressed
     total = 0.0
@@ -170,7 +168,7 @@ def losses(
         column, domain = published.columns[name], domains[name]
         notation = Notation(domain)
         lost = np.array([text_loss(domain, notation.read(text)) for text in column.texts])
-        rows = np.bincount(column.codes, published.counts, len(lost))  # by text: engines list tuples in any order
+        rows = np.bincount(column.codes, published.counts, len(lost))  # by text, because tuples have no fixed order
         total += weights.get(name, 1.0) * float((lost * rows).sum())
     generalization = total / (sum(weights.get(name, 1.0) for name in quasi) * records)
     return {
@@ -181,7 +179,7 @@ def losses(
 
 
 def unreadable(published: Counted, quasi: Sequence[str], domains: Mapping[str, Hierarchy]) -> list[str]:
-    """Name for every column a published text that covers no value of its domain, if there is one, in words."""
+    """Describe for each column a published text that covers no value of its domain, if there is one."""
     sentences = []
     for name in quasi:
         notation = Notation(domains[name])
@@ -195,8 +193,8 @@ def unreadable(published: Counted, quasi: Sequence[str], domains: Mapping[str, H
 def text_loss(domain: Hierarchy, meaning: Meaning) -> float:
     """Return (s - 1/N) / (1 - 1/N), s the share of the domain's width that a text covers and N the leaves.
 
-    In a domain that was observed a set leaves out what no published record has, though it lies in between; so its
-    ends count. A text that covers no leaf tells nothing that can be used: 1.
+    In an observed domain a set omits values between its ends that no published record has, so its ends count. A text
+    that covers no leaf is useless: 1.
     """
     covered = np.flatnonzero(leaves_covered(domain, meaning))
     if len(covered) == 0:
@@ -231,5 +229,5 @@ def carried_values(asked: AuditQuestion, neutral: Sequence[str]) -> Coverage:
 
 
 def _has_same_texts(name: str, file: Engine, original: Engine) -> bool:
-    """Say whether a column has the same texts in both: sensitive values may be published by other names."""
+    """Return whether a column has the same texts in both: sensitive values may be published by other names."""
     return set(file.distinct(name).values) == set(original.distinct(name).values)

@@ -1,13 +1,12 @@
-"""Can the records of a published file with items be those of its original, and what do they lose?
+"""The match of a published file with items and its original, and the loss of items.
 
-Of baskets every item is published in one way, and the original's sets, published so, must be those of the file; where
-items are published in several ways, no text may be shown by more records than have one of its items.
+**Baskets**: if every item has one published form, the published forms of the original's sets must be exactly the sets
+of the file. If items have several forms, no text may be in more records than have one of its items.
 
-Beside quasi-identifiers a published record can be an original one if its quasi-identifiers cover the values of that
-record, it agrees in all other columns that both files have, and its set is what the record's items are published as.
-Where every item is published in one way within a group (or nowhere in it: it is suppressed there), that set is known
-exactly; where a group publishes an item in several ways, every text must at least stand for an item of the record. Rows
-are matched one to one with records: by counting where a record has one place only, else by a flow.
+**Tables**: a published record matches an original one if its quasi-identifiers cover the values of that record, the
+other common columns are equal, and its set is the published form of the record's items. If every item has one published
+form in a group (or none: it is suppressed there), that set is known exactly; otherwise every text must contain an item
+of the record. Rows are matched one to one with records: by counting if each record has one place, else by a flow.
 """
 
 from collections import Counter
@@ -33,7 +32,7 @@ Item = TypeVar("Item")
 Label = TypeVar("Label")
 
 Row = tuple[int, tuple[str, ...], frozenset[int]]
-"""A kind of published record: its group, its other columns, and the labels it shows."""
+"""A kind of published record: its group, its other columns, and its labels."""
 
 Kind = tuple[int, tuple[str, ...], frozenset[str]]
 """A kind of original record: its quasi-identifiers, its other columns, and its items."""
@@ -48,7 +47,7 @@ class OriginalRecords:
     sets: ItemSets
 
     def kinds(self, number: Sequence[int], others: Sequence[str]) -> Counter[Kind]:
-        """Count the records that are alike in quasi-identifiers (by number), other columns and items."""
+        """Count the records that are equal in quasi-identifiers (by number), other columns and items."""
         held = [frozenset(self.sets.of(place)) for place in range(len(self.sets.starts) - 1)]
         kinds: Counter[Kind] = Counter()
         rows = zip(number, self.counted.texts(others), self.counted.columns[self.items].codes.tolist(), strict=True)
@@ -59,21 +58,21 @@ class OriginalRecords:
 
 @dataclass(frozen=True, eq=False)
 class RowMatching:
-    """The kinds of published rows and of original records, and which rows each record can be."""
+    """The kinds of published rows and of original records, and the possible rows of each record."""
 
     published: PublishedRecords
     original: OriginalRecords
     located: Located
     others: tuple[str, ...]
     readings: Sequence[frozenset[str]]
-    """For every label the items of the original it stands for."""
+    """For each label its items of the original."""
 
     local: bool = False
-    """Whether an item may be published in several ways within a group, record by record."""
+    """Whether an item may have several published forms within a group."""
 
     @cached_property
     def rows(self) -> Counter[Row]:
-        """How many records of each kind are published."""
+        """The number of published records of each kind."""
         rows: Counter[Row] = Counter()
         kinds = zip(
             self.published.group.tolist(),
@@ -88,7 +87,7 @@ class RowMatching:
 
     @cached_property
     def one_way(self) -> list[dict[str, int] | None]:
-        """For every group the label each item is published as; None where a group does so in several ways."""
+        """For each group the published form of each item; None if some item has several."""
         labels: list[set[int]] = [set() for _ in self.published.sizes]
         for group, _, shown in self.rows:
             labels[group] |= shown
@@ -98,7 +97,7 @@ class RowMatching:
 
     @cached_property
     def places(self) -> dict[Kind, list[Row]] | None:
-        """For every kind of record the kinds of rows it can be; None where there are too many pairs."""
+        """For each kind of record the possible kinds of rows; None if there are too many pairs."""
         signature, boxes = self.located.places.signatures
         group_of = self._groups()
         several: dict[tuple[int, tuple[str, ...]], list[Row]] = {}
@@ -121,7 +120,7 @@ class RowMatching:
         return found
 
     def _groups(self) -> list[int]:
-        """Return for every box its group: both are the distinct quasi-identifiers of the file, numbered apart."""
+        """Return the group of each box: both are the distinct quasi-identifiers of the file, numbered separately."""
         boxes = self.located.boxes.number
         group_of = np.zeros(int(boxes.max(initial=-1)) + 1, np.int64)
         group_of[boxes] = self.published.group
@@ -142,11 +141,11 @@ class RowMatching:
 
     @cached_property
     def kinds(self) -> Counter[Kind]:
-        """How many original records of each kind there are."""
+        """The number of original records of each kind."""
         return self.original.kinds(self.located.points.number.tolist(), self.others)
 
     def coverage(self) -> Coverage:
-        """Match rows and records, where there are not too many pairs."""
+        """Match rows and records, if there are not too many pairs."""
         agree = f"that agrees in {', '.join(self.others)}, " if self.others else ""
         checked = t("audit_notice.rows_with_items_checked", agree=agree)
         places = self.places
@@ -177,7 +176,7 @@ class RowMatching:
         return ", ".join(f"{name} {text!r}" for name, text in columns.items()) + f" and {items}"
 
     def losses(self, sizes: Sequence[int], domain: int) -> dict[str, float]:
-        """Measure what items lose, where every record has one place: NCP, and the share of occurrences suppressed.
+        """Measure the loss of items, if every record has one place: NCP, and the share of occurrences suppressed.
 
         An occurrence that is published as a text for s of the `domain` items costs s / domain, as itself nothing,
         suppressed (also with its record) 1.
@@ -205,7 +204,7 @@ class RowMatching:
 
 
 def one_way(readings: Iterable[tuple[Label, Iterable[Item]]]) -> dict[Item, Label] | None:
-    """Return for every item what it is published as; None where some item is published in several ways."""
+    """Return the published form of every item; None if some item has several."""
     ways: dict[Item, Label] = {}
     for label, items in readings:
         for item in items:
@@ -218,7 +217,7 @@ def one_way(readings: Iterable[tuple[Label, Iterable[Item]]]) -> dict[Item, Labe
 
 
 def covered(read: PublishedRecords, original: Baskets, readings: Readings, local: bool = False) -> Coverage:
-    """Check that the records can be those of the original: exactly where every item is published in one way."""
+    """Check that the records match those of the original: exactly if every item has one published form."""
     unread = [label for label, items in readings.items() if not items]
     if unread:
         rows = sum(n for row, n in read.rows.items() if any(label in row for label in unread))
@@ -273,7 +272,7 @@ def written_by_persons(
 
 
 def _each_label(read: PublishedRecords, original: Baskets, readings: Readings) -> Coverage:
-    """Where items are published in several ways: no text may be shown by more records than have one of its items."""
+    """For several published forms of an item: no text may be in more records than have one of its items."""
     having: dict[int, set[int]] = {}
     row = np.repeat(np.arange(original.distinct), original.lengths)
     for code, place in zip(original.codes.tolist(), row.tolist(), strict=True):
@@ -290,7 +289,7 @@ def _each_label(read: PublishedRecords, original: Baskets, readings: Readings) -
 
 
 def losses(read: PublishedRecords, original: Baskets, readings: Readings) -> dict[str, float]:
-    """Measure what was lost, where every item is published in one way: NCP, UL, what was suppressed."""
+    """Measure the loss, if every item has one published form: NCP, UL, suppression."""
     shown_as = one_way(readings.items())
     if shown_as is None:
         return {}
@@ -319,7 +318,7 @@ def losses(read: PublishedRecords, original: Baskets, readings: Readings) -> dic
 
 
 def size_behind(label: str, items: frozenset[int], original: Baskets) -> int:
-    """Return how many items a published text stands for: of a node of the tree all its leaves."""
+    """Return the number of items of a published text: for a node of the tree all its leaves."""
     tree = original.tree
     if tree is None or label in original.places or set_members(label) is not None:
         return len(items)

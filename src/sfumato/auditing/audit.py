@@ -1,9 +1,9 @@
-"""The audit of a published file, whoever made it: the second opinion.
+"""The audit of a published file, made by any tool: the second opinion.
 
-It reads the file that was published and nothing else of its maker: records with equal published texts form a group (or
-those with the same value of a group column), and everything that is said of them is worked out anew from the
-definitions, in `evidence`. With the original it also says what the file loses, and whether its rows can
-be those of the original; with an earlier release of the same people, what the two give away together.
+It reads the published file and nothing else from its maker: records with equal published texts form a group (or those
+with the same value of a group column), and all results are computed from the definitions, in `evidence`. With the
+original it also measures the loss, and whether the rows match those of the original; with an earlier release of the
+same people, what the two reveal together.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -76,12 +76,12 @@ OF_TABLES = (
     *("group", "neutral", "with_neutral", "missing", "repeated", "differences", "throughout", "households", "persons"),
 )
 OF_ITEMS = ("published_items", "empty", "known", "weakest")
-"""What there is to say of a file, by what it has."""
+"""The fields about items."""
 
 
 @dataclass(frozen=True, repr=False)
 class Audit(Quiet):
-    """What an audit found in a file: of its attributes, of its items, or of both."""
+    """The results of an audit, about attributes, items, or both."""
 
     spoken: ClassVar[tuple[str, ...]] = ("quasi", "items", "sensitive", "require", "holds")
 
@@ -97,62 +97,62 @@ class Audit(Quiet):
     quasi: tuple[str, ...] = ()
     sensitive: tuple[str, ...] = ()
     relative_to: str = "the file"
-    """The table whose distribution Q is compared with: the original, or the file itself."""
+    """The table with the distribution Q: the original, or the file itself."""
 
     by_sensitive: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     worst: tuple[WorstGroup, ...] = ()
     uniques: int = 0
-    """Records that no other record looks like by its quasi-identifiers."""
+    """Records with unique quasi-identifiers."""
 
     group: str | None = None
     neutral: tuple[str, ...] = ()
-    """Columns that groups are told apart by although they are neutral; none unless they were to be included."""
+    """Neutral columns that define groups; empty unless they are to be included."""
 
     with_neutral: tuple[int, int] | None = None
-    """By quasi-identifiers and all columns that are not sensitive: the smallest group, and the records alone in theirs;
-    None where there is no such column, or groups are buckets."""
+    """By quasi-identifiers and all non-sensitive columns: the smallest group, and the number of unique records; None
+    without such columns, or for buckets."""
 
     missing: Missing = "value"
-    """What a missing quasi-identifier is: a value of its own, or any value."""
+    """The meaning of a missing quasi-identifier: a separate value, or any value."""
 
     repeated: tuple[Intersection, ...] = ()
     differences: tuple[Difference, ...] = ()
-    """Of pairs of files of which one may hold all rows of the other."""
+    """For pairs of files of which one may contain all rows of the other."""
 
     throughout: tuple[Throughout, ...] = ()
-    """For every sensitive attribute, where there are several earlier files."""
+    """For each sensitive attribute, if there are several earlier files."""
 
     households: Together | None = None
     persons: PersonAudit | item_audit.ItemPersons | None = None
-    """Who stands behind the groups, where persons are counted; without it all numbers count records."""
+    """The persons of the groups, if persons are counted; otherwise all numbers count records."""
 
     has_items: bool = False
     items: str | None = None
-    """The column of items, where there are attributes beside it."""
+    """The column of items, if there are attributes, too."""
 
     published_items: int = 0
     empty: int = 0
-    """Records that show no item."""
+    """Records without published items."""
 
     known: int = 0
-    """Items of a person an attacker was taken to know."""
+    """The number of a person's items that the attacker knows."""
 
     weakest: tuple[Any, ...] = ()
-    """What fewest records show together."""
+    """The rarest published sets."""
 
     rare: tuple[Any, ...] = ()
-    """Bounds on sets of known items that do not hold within some groups."""
+    """Violated bounds on sets of known items within groups."""
 
     @property
     def faults(self) -> tuple[Any, ...]:
-        """What fails in groups, and sets that too few records show."""
+        """Failing groups, and sets in too few records."""
         return (*self.failures, *self.rare)
 
     def __getitem__(self, name: str) -> float:
         return self.measures[name]
 
     def content(self) -> dict[str, Any]:
-        """Return everything that was asked as plain values."""
+        """Return all results as plain values."""
         known = OF_ALL + (OF_ITEMS if self.has_items else OF_TABLES)
         known += OF_GROUPS if self.quasi else ()
         known += ("items", "rare") if self.items is not None else ()
@@ -163,18 +163,18 @@ class Audit(Quiet):
         return content
 
     def to_json(self) -> str:
-        """Write everything as a JSON document."""
+        """Return all results as a JSON document."""
         return json_text(self.content())
 
     @property
     def holds(self) -> bool:
-        """Whether the requirement holds, every row is covered and households are treated alike, as far as asked."""
+        """Whether the requirement, the coverage and the households hold, as far as requested."""
         parts = (self.coverage, self.households, self.persons)
         return not self.faults and all(each is None or each.holds for each in parts)
 
     @property
     def unconfirmed(self) -> str:
-        """Say what it does not confirm of a file that we wrote ourselves; nothing where it confirms all."""
+        """Describe what the audit does not confirm of our own file; empty if it confirms all."""
         if self.persons is not None and not self.persons.holds:
             return t("notice.audit_written_file_not", unconfirmed=self.persons.unconfirmed[0])
         if self.faults:
@@ -205,29 +205,26 @@ def audit(
     items: item_audit.ItemQuestion | None = None,
     **reading: Any,
 ) -> Audit:
-    """Measure any published file from what stands in it.
+    """Measure any published file from its content.
 
-    `original` is the table it was made of: a path, a frame, a bundled name, or what brings hierarchies and (where no
-    `quasi` is named) roles along: an open `Table`, the path of a study, the folder of a map. `group` names the column
-    that tells the groups of a bucketized file. `suppressed` says
-    what rows with `*` in all quasi-identifiers are: suppressed records to "leave-out", or a group to "keep". By default
-    they are a group where `require` decides or all rows are such, and otherwise left out. `earlier` is another
-    release of the same people, or the ledger of what was published under a mapping: all files before this one.
-    `household` names the original's column that says who lives together: do members show the same value of what
-    they share? `person` names the original's column that says whose record it is: groups are then counted in
-    different persons; an original that is a table or a study brings its own along. `missing="any"` lets a missing
-    quasi-identifier match everything. `escaped_formulas` says that the file was written with formulas escaped.
-    `weights` says how much a loss in a quasi-identifier counts, 1 where nothing is said; a table or a study brings its
-    own along. Whoever wrote the file has the rows `named`: the same ones with the person of each.
-    `include_neutral` counts groups by all other columns of the file too, as an attacker does who knows them.
-    With `strongest` the requirement that is judged is the strongest of its kind that the file keeps. `items` asks of a
-    column of items what `audit_mixed` does.
+    `original` is the original table: a path, a frame, a bundled name, or a source of hierarchies and (without `quasi`)
+    of roles: an open `Table`, the path of a study, the folder of a map. `group` is the column with the groups of a
+    bucketized file. `suppressed` is the treatment of rows with `*` in all quasi-identifiers: suppressed records to
+    "leave-out", or a group to "keep". By default they are a group if `require` is given or all rows are such, and
+    otherwise left out. `earlier` is another release of the same people, or the ledger of a mapping: all earlier files.
+    `household` is the original's household column: members must show the same shared values. `person` is the original's
+    person column: groups then count different persons; a table or a study contains it. With `missing="any"` a missing
+    quasi-identifier matches everything. `escaped_formulas` means that the file was written with escaped formulas.
+    `weights` are the weights of quasi-identifiers in losses, by default 1; a table or a study contains them. `named`
+    has the rows of the file with their persons, known only to the maker. `include_neutral` counts groups by all other
+    columns of the file, too, for an attacker who knows them. With `strongest` the judged requirement is the strongest
+    of its kind that the file satisfies. `items` are the questions of `audit_mixed` about a column of items.
 
-    `reading` are options of how files are read, where that is found out wrongly. `delimiter`, `encoding`, `sheet`,
-    `header`, `header_row` and `columns` say how the published files are laid out, and `engine` who reads them.
-    `na` (texts that mean missing, with `missing="any"` in the file too), `original_encoding`, `decimal_comma`,
-    `decimal_point`, `dates` and `as_written` say how the original is written: what is published is compared with what
-    its values mean. Beyond `memory` (`"4GB"`) an engine works on disk, in a private folder of `spill`.
+    `reading` has reading options that correct wrong guesses. `delimiter`, `encoding`, `sheet`, `header`, `header_row`
+    and `columns` describe the published files, and `engine` reads them. `na` (texts that mean missing, with
+    `missing="any"` in the file, too), `original_encoding`, `decimal_comma`, `decimal_point`, `dates` and `as_written`
+    describe the original: published texts are compared with its parsed values. Beyond `memory` (`"4GB"`) an engine
+    works on disk, in a private folder of `spill`.
     """
     laid_out, written = _readings(reading)
     if items is None and require is not None:
@@ -287,13 +284,13 @@ def audit_mixed(
     original_separator: str | None = None,
     **of_table: Any,
 ) -> Audit:
-    """Measure any published table with a column of items from what stands in it.
+    """Measure any published table with a column of items from its content.
 
-    `items` names that column: lists, or cells with `separator` (`;`) between items. `known` is how many items of a
-    person an attacker knows beside the quasi-identifiers: by default the m of the requirement, else two. `original` is
-    the table it was made of, with a column of the same name. `sensitive_items` are items, or nodes of `tree`, that a
-    requirement on the column of items is about. `legend` says what a published text stands for where neither it nor the
-    tree does. `local` says that an item may be published in several ways within one group. All else is as in `audit`.
+    `items` is that column: lists, or cells with `separator` (`;`) between items. `known` is the number of a person's
+    items that an attacker knows in addition to the quasi-identifiers: by default the m of the requirement, else two.
+    `original` is the original table, with a column of the same name. `sensitive_items` are the items, or nodes of
+    `tree`, of a requirement on the column of items. `legend` has the items of published texts that are unclear
+    otherwise. `local` means that an item may have several published forms in a group. The rest is as in `audit`.
     """
     at = (separator, original_separator)
     asked = item_audit.ItemQuestion(items, require, sensitive_items, legend, tree, known, local, *at)
@@ -310,19 +307,19 @@ def audit_baskets(
     named: Mapping[tuple[frozenset[str], int], int] | None = None,
     **reading: Any,
 ) -> Audit:
-    """Measure any published file of baskets from what stands in it.
+    """Measure any published file of baskets from its content.
 
-    `known` is how many items of a person an attacker knows: by default the m of the requirement, else two. `original`
-    are the baskets it was made of (with their tree, where nodes of one are published). `legend` says which items a
-    published text stands for where neither the text nor the tree does; if it is not given, the one that lies beside the
-    file (`FILE.legend.json`) is read, unless it speaks of another file. `local` says
-    that an item may be published in one way here and in another there: then less can be checked.
-    Where the original says whose its baskets are, persons are counted. Whoever wrote the file has `named`: how many
-    records that show a set of texts persons of each kind have.
+    `known` is the number of a person's items that an attacker knows: by default the m of the requirement, else two.
+    `original` are the original baskets (with their tree, if its nodes are published). `legend` has the items of
+    published texts that are unclear otherwise; by default it is the legend next to the file (`FILE.legend.json`),
+    unless that belongs to another file. `local` means that an item may have several published forms; then less can be
+    checked.
+    If the original has a person column, persons are counted. `named`, known only to the maker, has the numbers of
+    records with a set of texts for each kind of person.
 
-    `reading` says how the file is read. One with one item per row (`who`, `item`) is recognised by the names of its
-    columns, unless every line is a record (`lines=True`); `column` names that of lists. `separator` and `encoding` are
-    those of a text file. `escaped_formulas` says that it was written with formulas escaped. Beyond `memory` it is
+    `reading` has reading options. A file with one item per row (`who`, `item`) is recognized by the names of its
+    columns, unless every line is a record (`lines=True`); `column` is the column of lists. `separator` and `encoding`
+    are those of a text file. `escaped_formulas` means that it was written with escaped formulas. Beyond `memory` it is
     counted on disk, in a private folder of `spill`.
     """
     read = file if isinstance(file, PublishedRecords) else read_published(file, **reading)
@@ -445,11 +442,11 @@ def _answer(
 # -- reading -------------------------------------------------------------------------------------------------------
 
 OF_FILE = ("delimiter", "encoding", "sheet", "header", "header_row", "columns", "engine")
-"""Options that say how published files are read; the others are about the original, some about both."""
+"""Reading options of published files; the others concern the original, some both."""
 
 
 def _readings(options: Mapping[str, Any]) -> tuple[Reading, Reading]:
-    """Say how the published files and how the original are read."""
+    """Return the reading options of the published files and of the original."""
     lists = {one.name for one in fields(Reading) if one.default == ()}
     known: dict[str, Any] = {name: _names(value) if name in lists else value for name, value in options.items()}
     both: dict[str, Any] = {name: known.pop(name) for name in ("memory", "spill") if name in known}
@@ -458,7 +455,7 @@ def _readings(options: Mapping[str, Any]) -> tuple[Reading, Reading]:
 
 
 def _opened(original: Any, reading: Reading, items: item_audit.ItemQuestion | None) -> Source:
-    """Open the original; its items are read as they are written."""
+    """Open the original; its items are read unchanged."""
     source = open_source(original, reading)
     if items is None or not isinstance(original, str | Path):
         return source
@@ -472,12 +469,12 @@ def _names(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def _joined(parts: Iterable[Requirement]) -> str | None:
-    """Write the parts of a requirement; None where there are none."""
+    """Return the text of a requirement's parts; None without parts."""
     return " & ".join(map(str, parts)) or None
 
 
 def _neutral(file: Source, *others: Sequence[str]) -> tuple[str, ...]:
-    """List the columns of a file that have none of the other roles."""
+    """List the columns of a file without other roles."""
     known = {*file.engine.nested, *(name for names in others for name in names)}
     return tuple(name for name in file.engine.columns if name not in known)
 
@@ -485,7 +482,7 @@ def _neutral(file: Source, *others: Sequence[str]) -> tuple[str, ...]:
 def _included(
     file: Source, roles: tuple[Sequence[str], Sequence[str]], group: str | None, earlier: Any
 ) -> tuple[str, ...]:
-    """List the neutral columns of a file where groups are to be counted by them."""
+    """List the neutral columns of a file that define groups, if requested."""
     if group is not None or earlier is not None:
         other = "--group" if group is not None else "--with"
         raise refusal("include_neutral_counts_groups", other=other)
@@ -501,7 +498,7 @@ def _alike(asked: AuditQuestion, counted: Counted) -> Counts:
 
 
 def _matching(asked: AuditQuestion, plain: Counted, earlier: Sequence[Source]) -> Matching | None:
-    """Count the records that match each one, where a missing value matches everything and some record misses one."""
+    """Count the matching records of each one, if a missing value matches everything and some record lacks one."""
     known = (*asked.quasi, *asked.neutral)
     if asked.missing == "value" or not misses_a_value(plain, known):
         return None
@@ -514,7 +511,7 @@ def _matching(asked: AuditQuestion, plain: Counted, earlier: Sequence[Source]) -
 
 
 def _domains(asked: AuditQuestion, given: Mapping[str, Hierarchy]) -> tuple[dict[str, Hierarchy], str]:
-    """Find the domain of every quasi-identifier: its hierarchy, or one made of the original's values."""
+    """Return the domain of every quasi-identifier: its hierarchy, or one made from the original's values."""
     assert asked.original is not None
     domains = {}
     for name in asked.quasi:
@@ -530,9 +527,9 @@ def _domains(asked: AuditQuestion, given: Mapping[str, Hierarchy]) -> tuple[dict
 
 
 def _by_persons(answer: Audit, asked: AuditQuestion, given: Mapping[str, Hierarchy], named: Source | None) -> Audit:
-    """Count persons in place of records: in the requirement, and in the risks, of which those of records are left out.
+    """Count persons instead of records: in the requirement, and in the risks, which replace those of records.
 
-    Where the rows are `named`, by these; otherwise by what the original says of whose rows they can be.
+    `named` rows have their persons; otherwise the original determines the possible persons of a row.
     """
     assert asked.original is not None and asked.person is not None
     person, wanted = asked.person, None if answer.require is None else requirement(answer.require)
@@ -578,20 +575,20 @@ def _by_persons(answer: Audit, asked: AuditQuestion, given: Mapping[str, Hierarc
 
 
 def _others(asked: AuditQuestion) -> list[str]:
-    """List the columns beside the quasi-identifiers that both files have."""
+    """List the other columns that both files have."""
     assert asked.original is not None
     known = [name for name in asked.file.engine.columns if name in asked.original.engine.columns]
     return [name for name in known if name not in (*asked.quasi, *asked.apart, asked.group, asked.person)]
 
 
 def _few(asked: AuditQuestion) -> bool:
-    """Whether the original is so small that rows are matched by neutral columns too."""
+    """Whether the original is so small that rows are matched by neutral columns, too."""
     assert asked.original is not None
     return asked.original.engine.row_count <= MOST_MATCHED
 
 
 def _coverage(asked: AuditQuestion, domains: Mapping[str, Hierarchy], given: Mapping[str, Hierarchy]) -> Coverage:
-    """Check that the rows can be those of original records."""
+    """Check that the rows match original records."""
     others = _others(asked)
     apart = [name for name in others if name not in asked.sensitive]
     if _few(asked) or not apart:
@@ -609,7 +606,7 @@ def _coverage(asked: AuditQuestion, domains: Mapping[str, Hierarchy], given: Map
 def _covered(
     asked: AuditQuestion, domains: Mapping[str, Hierarchy], given: Mapping[str, Hierarchy], others: Sequence[str]
 ) -> Coverage:
-    """Check it of rows and records that agree in the other columns."""
+    """Check that the rows match original records that agree in the other columns."""
     assert asked.original is not None
     published = asked.covering(asked.count(others)[0])
     original = asked.original.count([*asked.quasi, *others])
@@ -626,7 +623,7 @@ def _covered(
 
 
 def _households(asked: AuditQuestion, domains: Mapping[str, Hierarchy]) -> Together | None:
-    """Check that members of a household show the same value of what they share."""
+    """Check that members of a household show the same shared values."""
     assert asked.original is not None
     if asked.household is None:
         return None
@@ -665,7 +662,7 @@ def _repeated(
     attributes: Mapping[str, PublishedAttribute],
     named: bool,
 ) -> dict[str, Any]:
-    """Compare with earlier releases, for every sensitive attribute that all have; one that is `named` must compare."""
+    """Compare with earlier releases, for each common sensitive attribute; a `named` release must have one."""
     if not earlier:
         return {}
     original = None if asked.original is None else asked.original.count(asked.quasi)
@@ -693,7 +690,7 @@ def _repeated(
 
 
 def _before(asked: AuditQuestion, earlier: Source, attributes: Mapping[str, PublishedAttribute]) -> AuditQuestion:
-    """Ask of an earlier release what is asked of the file."""
+    """Return the question about an earlier release."""
     common = tuple(name for name in asked.quasi if name in earlier.engine.columns)
     shared = tuple(name for name in attributes if name in earlier.engine.columns)
     if not common or not shared:
@@ -710,7 +707,7 @@ def _values(original: Counted | None, name: str) -> frozenset[str]:
 def _both(
     asked: AuditQuestion, before: AuditQuestion, name: str, attribute: PublishedAttribute, hierarchy: Hierarchy | None
 ) -> tuple[Seen, Seen]:
-    """Read both releases over the values that either has, against the same Q."""
+    """Read both releases over the values of either, with the same Q."""
     counted, _ = before.count((name,))
     texts = questions.canonical(name, counted.columns[name], hierarchy)
     assert attribute.profile is not None and attribute.column is not None
@@ -729,11 +726,11 @@ def _both(
 
 
 MOST_SHOWN = 5
-"""How many values a sentence names."""
+"""The most values that a sentence names."""
 
 
 def star_notices(asked: AuditQuestion, plain: Counted, left_out: int) -> list[str]:
-    """Say what rows that show nothing were taken for."""
+    """Report the treatment of rows with `*` only."""
     if left_out:
         return [t("audit_notice.stars_left_out", left_out=left_out, of=left_out + plain.records)]
     stars = int(plain.counts[plain.all_stars(asked.quasi)].sum())
@@ -747,7 +744,7 @@ def star_notices(asked: AuditQuestion, plain: Counted, left_out: int) -> list[st
 
 
 def empty_notices(asked: AuditQuestion, plain: Counted, attributes: Mapping[str, PublishedAttribute]) -> list[str]:
-    """Say where missing values and empty texts are told apart, and where they are not."""
+    """Report where missing values and empty texts are distinguished, and where they are not."""
     notices = [
         t("audit_notice.empty_texts", name=name, empty_shown=EMPTY_SHOWN)
         for name in dict.fromkeys((*asked.quasi, *asked.grouping))
@@ -761,7 +758,7 @@ def empty_notices(asked: AuditQuestion, plain: Counted, attributes: Mapping[str,
 
 
 def missing_notices(asked: AuditQuestion, plain: Counted, matching: Matching | None) -> list[str]:
-    """Say what is read into missing values."""
+    """Report the treatment of missing values."""
     if asked.missing == "value":
         return []
     if matching is None:
@@ -776,7 +773,7 @@ def missing_notices(asked: AuditQuestion, plain: Counted, matching: Matching | N
 def notices_of(
     asked: AuditQuestion, attributes: Mapping[str, PublishedAttribute], given: Mapping[str, Hierarchy]
 ) -> list[str]:
-    """Say what a reader must know to understand the numbers."""
+    """Return notices that are needed to understand the numbers."""
     notices = []
     if asked.original is None:
         notices.append(t("notice.without_original"))
@@ -813,7 +810,7 @@ def _value_notices(compared: Baseline) -> list[str]:
 
 
 def name_look_alikes(name: str, texts: Iterable[str], gate: bool) -> list[str]:
-    """Name the sensitive values that look alike: as a gate the audit counts them as one value."""
+    """Report sensitive values that look alike: as a gate the audit counts them as one value."""
     alike = find_look_alikes(texts)
     if not alike:
         return []
@@ -825,7 +822,7 @@ def name_look_alikes(name: str, texts: Iterable[str], gate: bool) -> list[str]:
 
 
 def name_unknown_values(name: str, profile: Profile) -> list[str]:
-    """Say how many sensitive values the file leaves open, and how a requirement reads them."""
+    """Report the number of ambiguous sensitive values, and how a requirement reads them."""
     rows = int(profile.count[profile.open].sum())
     if not rows:
         return []

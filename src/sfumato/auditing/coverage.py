@@ -1,16 +1,14 @@
-"""Does a published file come from this original? Every published row must be the row of a record of its own.
+"""The match of a published file with its original: every published row must be the row of a different record.
 
-Records have no name in a published file, so the question is whether the rows can be matched one to one with original
-records that agree in all other columns and whose quasi-identifiers the texts cover: a flow from rows to records, for
-each combination of other columns apart. Records that lie in the same boxes are interchangeable and flow together; where
-boxes are disjoint, counting decides. In a bucketized file sensitive values move within their group: there rows
-are matched without them, and then the values of every group with its rows.
-
-Finding the boxes of a published file that cover the records of the original.
+Records have no name in a published file, so rows are matched one to one with original records that agree in all other
+columns and whose quasi-identifiers the texts cover: a flow from rows to records, separately for each combination of
+other columns. Records in the same boxes are interchangeable and flow together; for disjoint boxes, counting decides. In
+a bucketized file sensitive values move within their group: rows are matched without them, and then the values of every
+group with its rows.
 
 A box is a distinct combination of published quasi-identifier texts, a point a distinct combination of original values.
-Where in every column each value is covered by one text only (a recoding of whole columns), a point's box is looked up.
-Otherwise boxes are walked like a trie, column by column, each step keeping the points that the text covers.
+If in every column each value is covered by one text only (a global recoding), a point's box is looked up. Otherwise the
+boxes are a trie, searched column by column, with the covered points at each step.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ from sfumato.runtime.arrays import Codes, Counts, Quiet
 from sfumato.texts.catalogue import counted, t
 
 MOST_STEPS = 1_000_000_000
-"""Looking for boxes is given up where more points than this would have to be looked at, about ten seconds."""
+"""The most examined points in the search for boxes, about ten seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +38,10 @@ class TextCombinations:
     names: tuple[str, ...]
     texts: tuple[tuple[str, ...], ...]
     codes: Codes
-    """One row per combination, one column per name: an index into that column's texts."""
+    """One row per combination, one column per name: an index of that column's texts."""
 
     number: Counts
-    """For every counted tuple the number of its combination."""
+    """For each counted tuple the number of its combination."""
 
     @staticmethod
     def of(counted: Counted, names: Sequence[str]) -> TextCombinations:
@@ -52,7 +50,7 @@ class TextCombinations:
 
     @staticmethod
     def at(counted: Counted, names: Sequence[str], places: Counts, number: Counts) -> TextCombinations:
-        """Take the combinations that the tuples at some places show."""
+        """Return the combinations of the tuples at some places."""
         columns = [counted.columns[name] for name in names]
         codes = np.stack([column.codes[places] for column in columns], axis=1)
         return TextCombinations(tuple(names), tuple(column.texts for column in columns), codes, number)
@@ -63,7 +61,7 @@ class TextCombinations:
         return {name: shown_text(texts[code]) for name, texts, code in columns}
 
     def meanings(self, notations: Mapping[str, Notation]) -> list[list[Meaning]]:
-        """Read every text of every column."""
+        """Return the meaning of every text of every column."""
         return [
             [notations[name].read(text) for text in texts] for name, texts in zip(self.names, self.texts, strict=True)
         ]
@@ -79,7 +77,7 @@ class Places:
 
     @cached_property
     def signatures(self) -> tuple[Counts, list[tuple[int, ...]]]:
-        """Number the different sets of boxes that cover a point: each point's number, and the boxes of each set."""
+        """Number the different sets of covering boxes: each point's number, and the boxes of each set."""
         starts = np.searchsorted(self.point, np.arange(self.points + 1))
         number = np.empty(self.points, np.int64)
         known: dict[tuple[int, ...], int] = {}
@@ -90,20 +88,20 @@ class Places:
 
 
 def locate(boxes: TextCombinations, points: TextCombinations, notations: Mapping[str, Notation]) -> Places | None:
-    """Find for every point the boxes that cover it, or None where that would take too long."""
+    """Return for each point the boxes that cover it, or None if that would take too long."""
     covered = _covered(boxes, points, notations)
     return None if covered is None else places_of(boxes, points, covered)
 
 
 def places_of(boxes: TextCombinations, points: TextCombinations, covered: Sequence[Mask]) -> Places | None:
-    """Do the same where it is known of every column which text (rows) covers which value (columns)."""
+    """Do the same, given for each column which text (rows) covers which value (columns)."""
     if all((masks.sum(axis=0) <= 1).all() for masks in covered):
         return _looked_up(boxes, points, covered)
     return _walked(boxes, points, covered)
 
 
 def _covered(boxes: TextCombinations, points: TextCombinations, notations: Mapping[str, Notation]) -> list[Mask] | None:
-    """Say for every column which text (rows) covers which value (columns)."""
+    """Return for each column which text (rows) covers which value (columns)."""
     if sum(len(t) * len(v) for t, v in zip(boxes.texts, points.texts, strict=True)) > MOST_STEPS:
         return None
     domains = [ValueDomain(values) for values in points.texts]
@@ -114,9 +112,9 @@ def _covered(boxes: TextCombinations, points: TextCombinations, notations: Mappi
 
 
 def _looked_up(boxes: TextCombinations, points: TextCombinations, covered: Sequence[Mask]) -> Places:
-    """Recode every point by the one text that covers it, and look the combination up among the boxes.
+    """Recode every point by the single text that covers it, and look the combination up among the boxes.
 
-    Several boxes may show the same texts: those of different groups of a bucketized file.
+    Several boxes may have the same texts: those of different groups of a bucketized file.
     """
     columns, inside = [], np.ones(len(points.codes), np.bool_)
     for place, masks in enumerate(covered):
@@ -136,7 +134,7 @@ def _looked_up(boxes: TextCombinations, points: TextCombinations, covered: Seque
 
 
 def _walked(boxes: TextCombinations, points: TextCombinations, covered: Sequence[Mask]) -> Places | None:
-    """Walk the boxes in lexicographic order, the column with fewest texts first, keeping the points of each prefix."""
+    """Search the boxes in lexicographic order, the column with fewest texts first, with the points of each prefix."""
     columns = sorted(range(len(covered)), key=lambda column: len(boxes.texts[column]))
     order = np.lexsort([boxes.codes[:, column] for column in reversed(columns)])
     kept: list[NDArray[np.int64]] = [np.arange(len(points.codes))]
@@ -165,33 +163,33 @@ def _walked(boxes: TextCombinations, points: TextCombinations, covered: Sequence
 Row = TypeVar("Row", bound=Hashable)
 Place = TypeVar("Place", bound=Hashable)
 MOST_EDGES = 3_000_000
-"""A flow over more pairs of rows and records than this is not attempted; each kind of row is then looked at alone."""
+"""The most pairs of rows and records in a flow; beyond it each kind of row is examined separately."""
 
 MOST_NAMED = 5
-"""How many kinds of rows that are not covered are named."""
+"""The most kinds of uncovered rows that are named."""
 
 
 @dataclass(frozen=True, repr=False)
 class Coverage(Quiet):
-    """Whether the rows of a file are those of original records."""
+    """Whether the rows of a file match original records."""
 
     spoken: ClassVar[tuple[str, ...]] = ("holds",)
 
     checked: str
-    """What was looked at, in words."""
+    """A description of the check."""
 
     exact: bool
-    """Whether a file that passes is certain to have a one-to-one matching."""
+    """Whether a file that passes certainly has a one-to-one matching."""
 
     uncovered: int
-    """How many published rows have no original record of their own."""
+    """The number of published rows without a different original record."""
 
     examples: tuple[str, ...]
-    """Some of them, in words."""
+    """Descriptions of some of them."""
 
     @property
     def holds(self) -> bool:
-        """Whether nothing was found."""
+        """Whether no row is uncovered."""
         return self.uncovered == 0
 
 
@@ -221,7 +219,7 @@ class Located(Quiet):
     def of(
         published: Counted, original: Counted, quasi: Sequence[str], notations: Mapping[str, Notation]
     ) -> Located | None:
-        """Find the boxes of every point, or None where that would take too long."""
+        """Return the boxes of every point, or None if that would take too long."""
         boxes, points = TextCombinations.of(published, quasi), TextCombinations.of(original, quasi)
         places = locate(boxes, points, notations)
         return None if places is None else Located(boxes, points, places)
@@ -284,7 +282,7 @@ def bucket_coverage(
 def _unmatched(
     rows: Mapping[int, int], records: Mapping[int, int], sets: Sequence[tuple[int, ...]], classes: int
 ) -> tuple[bool, dict[int, int]]:
-    """Find the rows (box, class) for which no records are left; say whether all rows were matched at once."""
+    """Return the rows (box, class) without remaining records, and whether all rows were matched at once."""
     supply: dict[int, dict[int, int]] = {}
     edges = 0
     for key, count in records.items():
@@ -303,7 +301,7 @@ def _unmatched(
 def match(
     wanted: Mapping[Row, int], room: Mapping[Place, int], reach: Mapping[Row, Mapping[Place, int]]
 ) -> dict[Row, int]:
-    """Send what is wanted to where there is room, along pairs with a capacity; return what cannot be placed.
+    """Assign the wanted numbers to places with limited room, along pairs with a capacity; return the unassigned rest.
 
     A maximum flow from a source (0) over rows (from 1 on) and places to a sink.
     """
@@ -325,7 +323,7 @@ def match(
 def _buckets_short(
     published: Counted, original: Counted, located: Located, neutral: Sequence[str], name: str, group: str
 ) -> list[tuple[str, int]]:
-    """Find groups whose sensitive values cannot be those of their rows: (group, how many)."""
+    """Return groups whose sensitive values cannot be those of their rows: (group, number)."""
     boxes, points, (signature, sets) = located.boxes, located.points, located.places.signatures
     row_class, record_class = joint_numbers(published, original, neutral)
     classes = int(max(row_class.max(), record_class.max(initial=0))) + 1
@@ -362,7 +360,7 @@ def _buckets_short(
 def _by_columns(
     published: Counted, original: Counted, quasi: Sequence[str], notations: Mapping[str, Notation]
 ) -> Coverage:
-    """Look at each column by itself: every text must cover some original value."""
+    """Check each column separately: every text must cover some original value."""
     uncovered, examples = 0, []
     for name in quasi:
         domain, column = ValueDomain(original.columns[name].texts), published.columns[name]

@@ -1,9 +1,9 @@
 """Deciding from the definitions whether every group of a published file satisfies a requirement.
 
-Only the text of a requirement is read by the tool's own parser. `*`, a missing value and a set may hide any sensitive
-value, so a group with such entries is judged by the worst value that they may hide. Comparisons are made on whole
-numbers where the definition allows it, otherwise with the one tolerance: `a <= b` is `a <= b + 1e-9`, a strict `a < b`
-is `a < b - 1e-9`.
+Only the text of a requirement is parsed by shared code. `*`, a missing value and a set may hide any sensitive value, so
+a group with such entries is judged by the worst value that they may hide. Whole numbers are compared where the
+definition allows it. Otherwise the tolerance is that of all comparisons: `a <= b` is `a <= b + 1e-9`, `a < b` is `a < b
+- 1e-9`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,31 +22,31 @@ from sfumato.texts.catalogue import refusal, t
 TOLERANCE = 1e-9
 Admitted = NDArray[np.bool_]
 Judged = tuple[Admitted, Numbers, str]
-"""Which groups are admitted; how good each one is (higher is better); what the file achieves, in words."""
+"""Which groups are admitted; a score of each (higher is better); a description of what the file satisfies."""
 
 
 @dataclass(frozen=True, repr=False)
 class Failure(Quiet):
-    """A part of a requirement that does not hold."""
+    """A violated part of a requirement."""
 
     spoken: ClassVar[tuple[str, ...]] = ("requirement",)
 
     requirement: str
     groups: int
-    """How many groups fail it."""
+    """The number of failing groups."""
 
     of: int
     records: int
-    """How many records these groups have."""
+    """The number of records of these groups."""
 
     worst: Mapping[str, str]
-    """What the worst group shows."""
+    """The published texts of the worst group."""
 
     size: int
-    """How many records the worst group has."""
+    """The number of records of the worst group."""
 
     achieved: str
-    """What the file satisfies instead."""
+    """The requirement that the file satisfies instead."""
 
 
 def failures(
@@ -55,7 +55,7 @@ def failures(
     sizes: Counts,
     texts_of: Callable[[str | None, int], dict[str, str]],
 ) -> list[Failure]:
-    """List the parts of a requirement that fail; `texts_of` gives the texts of a group of an attribute's profile."""
+    """List the violated parts of a requirement; `texts_of` returns the texts of a group of an attribute's profile."""
     failed = []
     for part in wanted.parts:
         column = sensitive_column(part, tuple(profiles)) if part.about_sensitive else None
@@ -71,7 +71,7 @@ def failures(
 
 
 def sensitive_column(part: requirements.Requirement, sensitive: Sequence[str]) -> str:
-    """Return the sensitive column that a part is about."""
+    """Return the sensitive column of a part."""
     if not sensitive:
         raise refusal("about_sensitive_attribute", part=part)
     if part.on is not None and part.on not in sensitive:
@@ -95,7 +95,7 @@ def _judge_worst_case(part: requirements.Requirement, sizes: Counts, profile: Pr
 
 
 def judge(part: requirements.Requirement, sizes: Counts, profile: Profile | None) -> Judged:
-    """Judge one part by its definition: of groups of these sizes, and where it reads values, with these profiles."""
+    """Judge one part by its definition: with group sizes, and, if it reads values, with profiles."""
     if isinstance(part, requirements.KAnonymity):
         return sizes >= part.k, sizes.astype(np.float64), f"k={int(sizes.min())}"
     assert profile is not None
@@ -111,7 +111,7 @@ def judge(part: requirements.Requirement, sizes: Counts, profile: Profile | None
 
 
 def _by_its_own_definition(part: requirements.Requirement, profile: Profile) -> Judged:
-    """Ask the requirement itself, group by group: for those that were added to this tool."""
+    """Ask the requirement itself, group by group: for requirements of plugins."""
     values = profile.baseline.values
     shares = dict(zip(values, profile.baseline.shares.tolist(), strict=True))
     counts: list[dict[str, int]] = [{} for _ in profile.sizes]

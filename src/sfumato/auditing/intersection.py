@@ -1,8 +1,8 @@
-"""Two releases of the same people: what their intersection gives away.
+"""Two releases of the same people: what their intersection reveals.
 
-Who knows a person's quasi-identifiers finds the person's group in each release. The sensitive value must occur in both
-groups, and at most min(n, n') of the people who are in both have a value that stands n times in one and n' times in the
-other. So the candidates that are left are the values with these smaller counts: the intersection of two bags.
+An attacker who knows a person's quasi-identifiers finds the person's group in each release. The sensitive value must
+occur in both groups, and at most min(n, n') of the people in both have a value that occurs n times in one and n' times
+in the other. So the remaining candidates are the values with these smaller counts: the intersection of two multisets.
 Ganta, Kasiviswanathan & Smith, "Composition attacks and auxiliary information in data privacy", KDD 2008.
 """
 
@@ -21,30 +21,30 @@ from sfumato.runtime.arrays import Counts, Numbers, Quiet
 from sfumato.texts.catalogue import refusal
 
 MOST_PAIRS = 2_000_000_000
-"""More pairs of boxes than this are not compared without the original."""
+"""The most pairs of boxes that are compared without the original."""
 
 MOST_COUNTS = 200_000_000
-"""Histograms with more counts than this (groups x values) are refused."""
+"""The most counts of histograms (groups x values)."""
 
 TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
 class WorstPair(Quiet):
-    """Two groups, one of each release, whose intersection gives most away."""
+    """Two groups, one of each release, with the most revealing intersection."""
 
     earlier: Mapping[str, str]
     later: Mapping[str, str]
     candidates: Mapping[str, int]
-    """The values that are left, with the largest number of people that can have each."""
+    """The remaining values, each with the largest possible number of people."""
 
     people: int
-    """People who are in both groups: counted in the original, otherwise at most so many."""
+    """People in both groups: counted in the original, otherwise an upper bound."""
 
 
 @dataclass(frozen=True, repr=False)
 class Intersection(Quiet):
-    """What two releases tell together about one sensitive attribute."""
+    """What two releases reveal together about one sensitive attribute."""
 
     earlier: str
     sensitive: str
@@ -52,16 +52,16 @@ class Intersection(Quiet):
     """The quasi-identifiers that both releases have."""
 
     exact: bool
-    """Whether people were found in the original, so that counts are true counts; otherwise they are upper bounds."""
+    """Whether people were found in the original, so that counts are exact; otherwise they are upper bounds."""
 
     people: int
-    """The people who are in both releases."""
+    """The people in both releases."""
 
     pairs: int
-    """Pairs of groups that they are in."""
+    """The pairs of their groups."""
 
     single_pairs: int
-    """Pairs that leave one sensitive value where each release alone leaves several."""
+    """Pairs with one remaining sensitive value, although each release alone has several."""
 
     single_people: int
     raised_pairs: int
@@ -69,20 +69,20 @@ class Intersection(Quiet):
 
     raised_people: int
     raised_groups: int
-    """Groups of the later release that have such a pair."""
+    """Groups of the later release in such a pair."""
 
     l_frequency: float
-    """1 / the largest share of a value that is left, in the worst pair."""
+    """1 / the largest share of a remaining value, in the worst pair."""
 
     l_distinct: int
     p_loss: float
-    """JS(Q, P) of what is left, in the worst pair."""
+    """JS(Q, P) of the remaining values, in the worst pair."""
 
     alone: Mapping[str, float]
-    """The same three of the later release by itself."""
+    """The same three of the later release alone."""
 
     unmatched_groups: int
-    """Groups of the later release that meet no group of the earlier one."""
+    """Groups of the later release without a matching group of the earlier one."""
 
     worst: WorstPair | None
     """The raised pair with the largest share, if any pair is raised."""
@@ -90,7 +90,7 @@ class Intersection(Quiet):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Seen(Quiet):
-    """A release as an adversary reads it: boxes, the group of each, and what the groups show."""
+    """A release as an attacker reads it: boxes, the group of each, and the published texts of groups."""
 
     counted: Counted
     grouping: tuple[str, ...]
@@ -99,20 +99,20 @@ class Seen(Quiet):
     """The group of every box."""
 
     first: Counts
-    """A counted tuple of every group, which shows its texts."""
+    """A counted tuple of each group, with its texts."""
 
     profile: Profile
 
     @staticmethod
     def of(counted: Counted, quasi: Sequence[str], grouping: Sequence[str], profile: Profile) -> Seen:
-        """Find the boxes of a counted release, whose groups (numbered by `grouping`) the profile describes."""
+        """Return the boxes of a counted release; the profile describes its groups, numbered by `grouping`."""
         some, _ = counted.number(tuple(dict.fromkeys([*grouping, *quasi])))
         boxes = TextCombinations.at(counted, quasi, some, np.arange(len(some)))
         first, number = counted.number(grouping)
         return Seen(counted, tuple(grouping), boxes, number[some], first, profile)
 
     def histograms(self, sets: Sequence[Sequence[int]]) -> Counts:
-        """Add up the histograms of sets of groups: sets x values."""
+        """Sum the histograms of sets of groups: sets x values."""
         shape = (len(self.profile.sizes), len(self.profile.baseline.values))
         if (shape[0] + len(sets)) * shape[1] > MOST_COUNTS:
             raise refusal("groups_values_too_many", shape=shape[0], shape_2=shape[1])
@@ -125,7 +125,7 @@ class Seen(Quiet):
         return total
 
     def show(self, groups: Sequence[int]) -> dict[str, str]:
-        """Return what a group shows (the first, where several come into question)."""
+        """Return the texts of a group (the first of several possible ones)."""
         return self.counted.show(int(self.first[groups[0]]), self.grouping)
 
 
@@ -138,13 +138,13 @@ class GroupPairs(Quiet):
     earlier: Counts
     later: Counts
     people: Counts | None
-    """How many people are in each pair, where the original tells."""
+    """The number of people in each pair, if the original determines it."""
 
 
 def intersect(
     earlier: Seen, later: Seen, origin: str, notations: Mapping[str, Notation], original: Counted | None
 ) -> Intersection | None:
-    """Say what two releases tell together; None where nobody can be in both. Both profiles have the same baseline."""
+    """Return what two releases reveal together; None if nobody can be in both. Both profiles have the same baseline."""
     pairs = _overlapping(earlier, later, notations) if original is None else None
     pairs = pairs or _shared(earlier, later, notations, original)
     theirs, ours = earlier.histograms(pairs.earlier_sets), later.histograms(pairs.later_sets)
@@ -191,7 +191,7 @@ def intersect(
 
 
 def _left(theirs: Counts, ours: Counts, q: Numbers) -> Numbers:
-    """Say of every pair what is left: how many, largest share, values, JS from Q, newly single, newly raised."""
+    """Return for each pair: remaining total, largest share, number of values, JS from Q, newly single, newly raised."""
     both = np.minimum(theirs, ours)
     total = both.sum(axis=1)
     p = both / np.maximum(total, 1)[:, None]
@@ -204,7 +204,7 @@ def _left(theirs: Counts, ours: Counts, q: Numbers) -> Numbers:
 
 
 def _members(pairs: GroupPairs, places: Counts) -> set[int]:
-    """Return the groups of the later release that some pairs have."""
+    """Return the groups of the later release in some pairs."""
     return {group for later in np.unique(pairs.later[places]) for group in pairs.later_sets[later]}
 
 
@@ -219,7 +219,7 @@ def _worst(
 
 
 def _overlapping(earlier: Seen, later: Seen, notations: Mapping[str, Notation]) -> GroupPairs:
-    """Find the pairs of groups whose boxes overlap in the quasi-identifiers that both releases have."""
+    """Return the pairs of groups whose boxes overlap in the common quasi-identifiers."""
     shape = (len(earlier.boxes.codes), len(later.boxes.codes))
     if shape[0] * shape[1] > MOST_PAIRS:
         raise refusal("audit_error.many_boxes", shape=shape[0], others=shape[1])
@@ -245,7 +245,7 @@ def _overlapping(earlier: Seen, later: Seen, notations: Mapping[str, Notation]) 
 
 
 def _shared(earlier: Seen, later: Seen, notations: Mapping[str, Notation], original: Counted | None) -> GroupPairs:
-    """Find for every person of the original the groups of both releases that cover it."""
+    """Return for each person of the original the groups of both releases that cover it."""
     assert original is not None
     points = TextCombinations.of(original, later.boxes.names)
     people = np.bincount(points.number, weights=original.counts).astype(np.int64)

@@ -1,13 +1,12 @@
-"""What an audit says of items: of baskets, or of a column of items beside the quasi-identifiers of a table.
+"""The audit of items: of baskets, or of a column of items in addition to the quasi-identifiers of a table.
 
-It counts in the file, from the definitions, how many records of every group show each set of items that somebody may
-know; baskets are one group. With the original it also asks which items every published text stands for, whether the
-records can be those of the original, and what was lost. It uses nothing of those who make releases but the text of a
-requirement.
+It counts in the file, from the definitions, the records of each group with each set of items that an attacker may know;
+baskets are one group. With the original it also determines the items of published texts, the match of the records, and
+the loss. It shares only the text of a requirement with the makers of releases.
 
-A requirement on the column of items (`l-diversity l=2 variant=distinct on=codes`) is about the sensitive items that are
-named: a value is those of them that a record shows, joined by ` + `, or `none`. Where a published text stands for a
-sensitive item and for others, the file does not say who has it, and such a requirement is refused.
+A requirement on the column of items (`l-diversity l=2 variant=distinct on=codes`) concerns the named sensitive items: a
+value is those that a record shows, joined by ` + `, or `none`. If a published text contains a sensitive item and
+others, the file does not show who has it, and such a requirement is refused.
 """
 
 from __future__ import annotations
@@ -62,10 +61,10 @@ if TYPE_CHECKING:
 
 USUAL_KNOWN = 2
 NONE = "none"
-"""The value of a record that shows no sensitive item."""
+"""The value of a record without sensitive items."""
 
 Supports = Mapping[int, item_rules.SetSupports]
-"""By the size of sets, what is counted of them."""
+"""The counts of sets by size."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,7 +87,7 @@ class ItemPersons(Quiet):
 
 @dataclass(frozen=True, repr=False)
 class RareSet(Quiet):
-    """Published items that few records show together."""
+    """Published items that few records have together."""
 
     records: int
     items: tuple[str, ...]
@@ -96,56 +95,56 @@ class RareSet(Quiet):
 
 @dataclass(frozen=True, repr=False)
 class RareInGroup(RareSet):
-    """Published items that few records of a group show together."""
+    """Published items that few records of a group have together."""
 
     group: Mapping[str, str]
     size: int
-    """How many records the group has."""
+    """The number of records of the group."""
 
 
 @dataclass(frozen=True, repr=False)
 class BasketFailure(Quiet):
-    """A requirement that does not hold, with the rarest counterexamples."""
+    """A violated requirement, with the rarest counterexamples."""
 
     spoken: ClassVar[tuple[str, ...]] = ("requirement",)
 
     requirement: str
     sets: int
-    """How many published sets (or baskets, or lines of known items) too few records show."""
+    """The number of published sets (or baskets, or lines of known items) in too few records."""
 
     examples: tuple[RareSet, ...]
     fault: str = "in too few records"
-    """What is wrong with them."""
+    """Their fault."""
 
 
 @dataclass(frozen=True, repr=False)
 class SetFailure(Quiet):
-    """A bound on sets of known items that does not hold within some groups."""
+    """A violated bound on sets of known items within some groups."""
 
     spoken: ClassVar[tuple[str, ...]] = ("requirement",)
 
     requirement: str
     sets: int
-    """How many sets of published items too few records of their group show."""
+    """The number of sets of published items in too few records of their group."""
 
     groups: int
-    """In how many groups."""
+    """The number of these groups."""
 
     examples: tuple[RareSet, ...]
 
     @property
     def fault(self) -> str:
-        """What is wrong with them."""
+        """Their fault."""
         return f"in too few records of their group, in {counted(self.groups, 'group')}"
 
 
 @dataclass(frozen=True)
 class ItemQuestion:
-    """Which column of a published table holds items, and what is asked of it."""
+    """The column of items of a published table, and the questions about it."""
 
     column: str
     require: str | None = None
-    """What is required of quasi-identifiers and items together."""
+    """The requirement on quasi-identifiers and items together."""
 
     sensitive: Sequence[str] = ()
     legend: Legend | None = None
@@ -157,24 +156,24 @@ class ItemQuestion:
 
     @cached_property
     def wanted(self) -> MixedRequirement | None:
-        """What is required."""
+        """The parsed requirement."""
         return None if self.require is None else mixed_requirement(self.require)
 
     @cached_property
     def known_items(self) -> int:
-        """How many items of a person an attacker knows."""
+        """The number of a person's items that an attacker knows."""
         usual = USUAL_KNOWN if self.wanted is None else self.wanted.m
         return usual if self.known is None else self.known
 
     def check(self, file: Source, others: Sequence[str]) -> None:
-        """Raise unless the column holds items and has no other role."""
+        """Raise unless the column contains items and has no other role."""
         check_whole("known", self.known_items, least=0)
         item_rules.check_items(file, self.column, self.separator)
         if self.column in others:
             raise refusal("audit_error.items_twice", column=self.column)
 
     def parts(self, sensitive: Sequence[str]) -> tuple[Requirement | None, tuple[Requirement, ...]]:
-        """Tell what is asked of the table from what is asked of its sensitive items."""
+        """Return the requirements on the table, and on its sensitive items."""
         wanted, items, named = self.wanted, self.column, self.sensitive
         if wanted is None:
             return None, ()
@@ -190,7 +189,7 @@ class ItemQuestion:
 
 
 def with_items(table: Audit, asked: AuditQuestion, items: ItemQuestion, hierarchies: Any) -> Audit:
-    """Add to what was found in a table what its column of items tells."""
+    """Add the results about items to the audit of a table."""
     asked = replace(asked, missing="value", group=None, neutral=())
     file, column, source = asked.file, items.column, asked.original
     others = () if source is None else _others(file, source, (*asked.quasi, column), asked.sensitive)
@@ -238,7 +237,7 @@ def with_items(table: Audit, asked: AuditQuestion, items: ItemQuestion, hierarch
 
 
 def _original(source: Source, quasi: Sequence[str], items: ItemQuestion, others: Sequence[str]) -> OriginalRecords:
-    """Count the original, and take its items apart."""
+    """Count the original, and split its items."""
     item_rules.check_items(source, items.column, items.original_separator)
     counted = source.count([*quasi, items.column, *others])
     texts = counted.columns[items.column].texts
@@ -247,7 +246,7 @@ def _original(source: Source, quasi: Sequence[str], items: ItemQuestion, others:
 
 
 def _others(file: Source, source: Source, named: Sequence[str], sensitive: Sequence[str]) -> tuple[str, ...]:
-    """Name the columns that both files have and that are compared as they are: of large files the sensitive ones."""
+    """Return the common columns that are compared directly: of large files the sensitive ones."""
     shared = [name for name in file.engine.columns if name in source.engine.columns and name not in named]
     if source.engine.row_count > MOST_MATCHED:
         shared = [name for name in shared if name in sensitive]
@@ -265,7 +264,7 @@ def _against(
     others: tuple[str, ...],
     of_table: Coverage | None,
 ) -> tuple[Coverage, dict[str, float]]:
-    """Check that the records can be those of the original, and measure what their items lost."""
+    """Check that the records match those of the original, and measure the loss of their items."""
     unread = [label for label, items in zip(records.labels, meaning.items, strict=True) if not items]
     if unread:
         most = max(records.supports[label] for label in unread)
@@ -285,17 +284,17 @@ def _against(
     return matching.coverage(), matching.losses(meaning.sizes, meaning.domain)
 
 
-# -- what sets tell ------------------------------------------------------------------------------------------------
+# -- published sets ------------------------------------------------------------------------------------------------
 
 
 def itemset_measures(counted: Supports) -> dict[str, float]:
-    """Turn the supports of all sets, by their size, into risks."""
+    """Convert the supports of all sets, by their size, to risks."""
     supports = np.sort(np.concatenate([np.zeros(0, np.int64), *(of_size.records for of_size in counted.values())]))
     if not len(supports):
         return {"itemset_risk": 0.0, "itemset_risk_99": 0.0, "itemset_risk_95": 0.0, "least_support": inf}
 
     def risk(share: str) -> float:
-        """Leave out the rarest sets beyond a share of all."""
+        """Return the risk without a share of the rarest sets."""
         return float(1 / supports[int(Fraction(len(supports)) * (1 - Fraction(share)))])
 
     return {
@@ -307,7 +306,7 @@ def itemset_measures(counted: Supports) -> dict[str, float]:
 
 
 def weakest(read: item_rules.PublishedRecords, counted: Supports, below: float = inf) -> list[RareSet]:
-    """Show the sets that fewest records of their group show, where these are below a bound."""
+    """Return the rarest sets of groups, if these are below a bound."""
     rare: list[RareSet] = []
     for of_size in counted.values():
         for place in np.argsort(of_size.records, kind="stable")[:EXAMPLES]:
@@ -324,14 +323,14 @@ def _rarest(rare: Sequence[RareSet]) -> list[RareSet]:
 
 
 def _up_to(read: item_rules.PublishedRecords, counted: Supports, most: int) -> Supports:
-    """Return what is counted of sets of up to so many items, also of those that were not counted yet."""
+    """Return the counts of sets of up to so many items, counting missing sizes."""
     return {size: counted[size] if size in counted else read.itemsets(size) for size in range(1, most + 1)}
 
 
 def _rare(
     records: item_rules.PublishedRecords, wanted: MixedRequirement | None, counted: Supports, longest: int
 ) -> Iterator[SetFailure]:
-    """Find the sets of up to m items that fewer than k records of their group show."""
+    """Yield the sets of up to m items that fewer than k records of their group have."""
     if wanted is None:
         return
     every = _up_to(records, counted, min(wanted.m, longest))
@@ -349,7 +348,7 @@ def basket_failures(
     readings: item_rules.Readings | None,
     lines: Sequence[RareSet],
 ) -> Iterator[BasketFailure]:
-    """Find what does not hold; `lines` are the listed sets of known items that some records fit."""
+    """Yield the violations; `lines` are the listed sets of known items that some records match."""
     persons = read.person is not None
     many, fault = None, "shown by too few persons" if persons else BasketFailure.fault
     if isinstance(wanted, KMAnonymity):
@@ -395,12 +394,12 @@ def by_persons(
 def known_lines(
     read: item_rules.PublishedRecords, wanted: PrivacyConstraints, original: Baskets, readings: item_rules.Readings
 ) -> list[RareSet]:
-    """Count who fits the listed sets of known items, records or persons; those that no record fits tell of nobody."""
+    """Count the records, or persons, that match the listed sets of known items; unmatched sets concern nobody."""
     shows = item_rules.labels_by_item(readings)
     counted: dict[frozenset[tuple[str, ...]], int] = {}
     fitting = []
     for itemset in wanted.itemsets(original):
-        known = frozenset(shows[code] for code in itemset if code in shows)  # a suppressed item tells nothing
+        known = frozenset(shows[code] for code in itemset if code in shows)  # a suppressed item reveals nothing
         if known and known not in counted:
             look()
             counted[known] = read.count(read.rows_showing(known))
@@ -409,15 +408,16 @@ def known_lines(
     return fitting
 
 
-# -- what texts stand for ------------------------------------------------------------------------------------------
+# -- the items of texts --------------------------------------------------------------------------------------------
 
 
 def stands_for(
     labels: Sequence[str], items: Sequence[str], tree: Hierarchy | None = None, legend: Legend | None = None
 ) -> dict[str, frozenset[int]]:
-    """Say which items every published text stands for.
+    """Return the items of each published text.
 
-    It is in the legend, an item, a node of the tree, `*` for all items, or a set `{a, b}` (of other tools `(a, b)`).
+    A text is in the legend, an item, a node of the tree, `*` for all items, or a set `{a, b}` (of other tools `(a,
+    b)`).
     """
     place = {item: code for code, item in enumerate(items)}
     nodes: dict[str, frozenset[int]] = {}
@@ -443,7 +443,7 @@ def stands_for(
 
 @dataclass(frozen=True, eq=False)
 class ItemMeaning:
-    """Which items every published text stands for, and how many: of a node of the tree all its leaves."""
+    """The items of each published text, and their number: for a node of the tree all its leaves."""
 
     items: tuple[frozenset[str], ...]
     sizes: tuple[int, ...]
@@ -453,7 +453,7 @@ class ItemMeaning:
     def of(
         labels: Sequence[str], against: OriginalRecords | None, tree: Hierarchy | None, legend: Legend | None
     ) -> ItemMeaning:
-        """Read every text: as an item of the original, a node of the tree, by the legend, or as a set."""
+        """Return the meaning of every text: an item of the original, a node of the tree, by the legend, or a set."""
         known = set() if against is None else set(against.sets.labels)
         if against is None:
             known |= set(tree.leaves) if tree is not None else set()
@@ -475,7 +475,7 @@ class ItemMeaning:
 def _values(
     sets: item_rules.ItemSets, meant: Sequence[frozenset[str]], named: Mapping[str, frozenset[str]]
 ) -> list[str]:
-    """Say for every set which sensitive items it shows; raise where a text leaves that open."""
+    """Return the sensitive items of each set; raise if a text leaves these open."""
     shown: list[str] = []
     for place in range(len(sets.starts) - 1):
         codes = sets.codes[sets.starts[place] : sets.starts[place + 1]].tolist()
@@ -498,7 +498,7 @@ def _profile(
     meaning: ItemMeaning,
     column: str,
 ) -> Profile:
-    """Count the sensitive items that records show in every group, and in the table that is compared with."""
+    """Count the published sensitive items in every group, and those of the compared table."""
     texts = records.counted.columns[column].called(_values(sets, meaning.items, named))
     table, weights = texts, records.counted.counts
     if against is not None:
@@ -509,7 +509,7 @@ def _profile(
 
 
 def _named(names: Sequence[str], against: OriginalRecords | None, tree: Hierarchy | None) -> dict[str, frozenset[str]]:
-    """Say which items every named sensitive item or node is."""
+    """Return the items of each named sensitive item or node."""
     nodes: dict[str, frozenset[str]] = {}
     if tree is not None:
         for (lo, hi), label in tree.nodes.items():

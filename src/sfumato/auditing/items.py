@@ -1,14 +1,14 @@
-"""Reading the items of a published file for an audit, and counting in it: shares nothing with those who make releases.
+"""Reading and counting the items of a published file for an audit, without code of the makers of releases.
 
-Of baskets a line is a record; or a record is all rows with one value of a column, or a list (Parquet). Beside
-quasi-identifiers items stand in a column: a list (Parquet, JSON), or a cell with `;` between published items, in double
-quotes where an item holds a `;` itself. A cell without the separator is one text, which is the safe side: it is no more
-frequent than any part of it. What stands there is taken as text: only where an original is given does the audit ask
-which items a text stands for. A group is all records with the same published quasi-identifiers; baskets are one.
+In a file of baskets a line is a record; or a record is all rows with one value of a column, or a list (Parquet). In a
+table items are in a column: a list (Parquet, JSON), or a cell with `;` between published items, quoted if an item
+contains a `;`. A cell without the separator is one text, which is the safe reading: it is no more frequent than any
+part of it. Texts are opaque; only with an original does the audit determine their items. A group is all records with
+the same published quasi-identifiers; baskets are one group.
 
-Of sensitive items every set of published items that occurs is counted. A set with a sensitive item, and the same set
-without it, are a rule: of the records that show the latter, the share that also shows the sensitive item. Rules of a
-file are counted by posting lists.
+For sensitive items every occurring set of published items is counted. A set with a sensitive item, and the same set
+without it, are a rule: the share of the records with the latter that also have the sensitive item. Rules of a file are
+counted by posting lists.
 """
 
 from __future__ import annotations
@@ -43,57 +43,57 @@ from sfumato.texts.catalogue import t
 
 Shown = frozenset[str]
 Readings = Mapping[str, frozenset[int]]
-"""Which items each published text stands for."""
+"""The items of each published text."""
 
 BLOCK = 1 << 21
-"""Sets that are counted at a time."""
+"""The number of sets counted at a time."""
 
 
 NOTHING_COUNTED = Counted({}, np.zeros(0, np.int64))
 
 
 class SetSupports(NamedTuple):
-    """Sets of published items of one size that some group shows, and how many of its records do."""
+    """Sets of published items of one size that occur in some group, with their numbers of records."""
 
     group: Counts
     sets: Counts
-    """Places of labels, a row for every set."""
+    """Indices of labels, one row per set."""
 
     records: Counts
 
 
 @dataclass(frozen=True, eq=False)
 class PublishedRecords:
-    """The records of a published file with items: equal ones counted, what each shows, and the group of each."""
+    """The records of a published file with items: equal ones counted, with labels and group."""
 
     origin: str
     labels: tuple[str, ...]
-    """Everything that some record shows, in order."""
+    """All published labels, in order."""
 
     starts: NDArray[np.int64]
-    """Where the codes of each distinct record start, and where the last ones end."""
+    """The start of the codes of each distinct record, and the end."""
 
     codes: NDArray[np.int64]
-    """Which labels a distinct record shows, in order."""
+    """The labels of each distinct record, in order."""
 
     weights: NDArray[np.int64]
-    """How many records are like each distinct one."""
+    """The number of records equal to each distinct one."""
 
     person: NDArray[np.int64] | None = None
     """Where persons are counted, the kind of persons whose each distinct record is, and `weights` how many these are.
     A record of another kind is another distinct one."""
 
     notices: tuple[str, ...] = ()
-    """What was noticed while reading them."""
+    """Notices of reading them."""
 
     counted: Counted = NOTHING_COUNTED
-    """The distinct records by all columns, where there are quasi-identifiers."""
+    """The distinct records by all columns, if there are quasi-identifiers."""
 
     quasi: tuple[str, ...] = ()
 
     @staticmethod
     def beside(counted: Counted, quasi: tuple[str, ...], items: str, sets: ItemSets) -> PublishedRecords:
-        """Take the counted tuples of a table apart that has its sets of items in a column."""
+        """Split the counted tuples of a table with a column of item sets."""
         starts, codes = taken_rows(sets.starts, sets.codes, counted.columns[items].codes)  # type: ignore[arg-type]
         return PublishedRecords("", sets.labels, starts, codes, counted.counts, None, (), counted, quasi)  # type: ignore[arg-type]
 
@@ -118,26 +118,26 @@ class PublishedRecords:
 
     @property
     def group(self) -> Counts:
-        """For every distinct record the number of its group."""
+        """For each distinct record the number of its group."""
         return self._groups[1]
 
     @cached_property
     def sizes(self) -> Counts:
-        """How many records every group has."""
+        """The number of records of each group."""
         return np.bincount(self.group, self.weights).astype(np.int64)
 
     @cached_property
     def lengths(self) -> Counts:
-        """How many items each distinct record shows."""
+        """The number of items of each distinct record."""
         return np.diff(self.starts)
 
     def shows(self, group: int) -> dict[str, str]:
-        """Return what a group shows of the quasi-identifiers."""
+        """Return the published quasi-identifiers of a group."""
         return self.counted.show(int(self._groups[0][group]), self.quasi)
 
     @cached_property
     def rows(self) -> Counter[Shown]:
-        """The distinct sets of texts that records show, with their numbers."""
+        """The distinct sets of published texts, with their numbers of records."""
         rows: Counter[Shown] = Counter()
         labels = [self.labels[code] for code in self.codes.tolist()]
         for (lo, hi), n in zip(pairwise(self.starts.tolist()), self.weights.tolist(), strict=True):
@@ -151,28 +151,28 @@ class PublishedRecords:
 
     @property
     def empty(self) -> int:
-        """Records that show nothing."""
+        """The number of records without items."""
         return int(self.weights[self.lengths == 0].sum())
 
     @property
     def alone(self) -> int:
-        """Records that show something that no other record shows just so."""
+        """The number of records with a unique set of items."""
         return int(((self.weights == 1) & (self.lengths > 0)).sum())
 
     @cached_property
     def supports(self) -> Counter[str]:
-        """How many records, or persons, show each."""
+        """The number of records, or persons, with each label."""
         return Counter({label: self.count(rows) for label, rows in self.postings.items()})
 
     @cached_property
     def postings(self) -> Mapping[str, NDArray[np.int64]]:
-        """The distinct records that show each label, ascending."""
+        """The distinct records with each label, ascending."""
         row = np.repeat(np.arange(len(self.weights)), self.lengths)[np.argsort(self.codes, kind="stable")]
         ends = np.cumsum(np.bincount(self.codes, minlength=len(self.labels)))
         return dict(zip(self.labels, np.split(row, ends[:-1]), strict=False))  # without labels there is one empty part
 
     def rows_showing(self, known: Iterable[tuple[str, ...]]) -> NDArray[np.int64]:
-        """Find the distinct records that show at least one label of every tuple: posting lists, the shortest first."""
+        """Return the distinct records with at least one label of every tuple, by posting lists, the shortest first."""
         rows, *others = sorted((self._rows_showing_any(labels) for labels in known), key=len)
         for posting in others:
             at = np.searchsorted(posting, rows)
@@ -180,13 +180,13 @@ class PublishedRecords:
         return rows
 
     def _rows_showing_any(self, labels: tuple[str, ...]) -> NDArray[np.int64]:
-        """Find the distinct records that show at least one of some labels, ascending."""
+        """Return the distinct records with at least one of some labels, ascending."""
         if len(labels) == 1:
             return self.postings[labels[0]]
         return np.unique(np.concatenate([np.zeros(0, np.int64), *(self.postings[label] for label in labels)]))
 
     def itemsets(self, size: int) -> SetSupports:
-        """Count the records, or persons, of every set of `size` published items that a group shows."""
+        """Count the records, or persons, of every occurring set of `size` published items, by group."""
         of_persons, whose = self.person is not None, self.group if self.person is None else self.person
         tally = SetTally(size, len(self.labels), int(whose.max(initial=0)) + 1)
         for length in np.unique(self.lengths[self.lengths >= size]).tolist():
@@ -209,7 +209,7 @@ class PublishedRecords:
 
 
 def labels_by_item(readings: Readings) -> dict[int, tuple[str, ...]]:
-    """List for every item the published labels that stand for it."""
+    """Return the published labels of each item."""
     shows: dict[int, list[str]] = {}
     for label, items in readings.items():
         for code in items:
@@ -218,14 +218,14 @@ def labels_by_item(readings: Readings) -> dict[int, tuple[str, ...]]:
 
 
 def choices(length: int, size: int) -> Iterator[NDArray[np.int64]]:
-    """Yield the ways to choose places of a row, some at a time: a long row has millions."""
+    """Yield the combinations of indices of a row, in chunks, because a long row has millions."""
     ways = combinations(range(length), size)
     while some := list(islice(ways, BLOCK)):
         yield np.array(some, np.int64)
 
 
 class SetTally:
-    """Adds up the records of sets of codes, each with its group in front, equal ones together."""
+    """Sums the records of sets of codes, each with its group in front."""
 
     def __init__(self, size: int, width: int, groups: int) -> None:
         self.size, self.width, self.groups = size, max(width, 1), groups
@@ -234,7 +234,7 @@ class SetTally:
         self.waiting = 0
 
     def add(self, sets: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-        """Take sets with their records; they are joined with the others when many have come."""
+        """Add sets with their records; many are merged."""
         self.sets.append(sets)
         self.counts.append(counts)
         self.waiting += len(sets)
@@ -243,7 +243,7 @@ class SetTally:
             self.sets, self.counts, self.waiting = [joined], [total], 0
 
     def joined(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return every set once with its records."""
+        """Return each set once with its records."""
         every = np.concatenate([np.zeros((0, self.size + 1), np.int64), *self.sets])
         counts = np.concatenate([np.zeros(0, np.int64), *self.counts])
         if self.groups * self.width**self.size < 2**62:
@@ -268,12 +268,10 @@ def read_published(
     spill: str | None = None,
     lines: bool = False,
 ) -> PublishedRecords:
-    """Read a file of baskets, whoever made it: lines of items, rows of (`who`, `item`), or Parquet lists.
+    """Read a file of baskets, made by any tool: lines of items, rows of (`who`, `item`), or Parquet lists.
 
-    Rows are recognised by the names of their columns, unless every line is a record (`lines`).
-
-    `escaped_formulas` says that formulas in a text file were escaped, and are to be read as they were. Beyond `memory`
-    an engine counts on disk, in a private folder of `spill`.
+    Rows are recognized by the names of their columns, unless every line is a record (`lines`). `escaped_formulas` means
+    that formulas in a text file were escaped. Beyond `memory` an engine counts on disk, in a private folder of `spill`.
     """
     if (who is None) != (item is None):
         raise BadInputError("rows of items need both columns: which record it is (--id) and the item (--item)")
@@ -300,7 +298,7 @@ def read_published(
 
 
 def _named_columns(path: Path, separator: str | None, encoding: str | None) -> tuple[str, str] | None:
-    """Name the columns of a file with one item per row; where they do not tell by their names, a line is a record."""
+    """Return the columns of a file with one item per row; None if their names are unclear, so a line is a record."""
     with opened_text(path, encoding) as stream:
         first = stream.readline().strip()
     if first == ",".join(LONG.values()):
@@ -310,7 +308,7 @@ def _named_columns(path: Path, separator: str | None, encoding: str | None) -> t
 
 
 def _counted(origin: str, lists: CountedLists, texts: Sequence[str | None]) -> PublishedRecords:
-    """Count lists as sets: neither the order of a list nor a text that stands in it twice, or is empty, counts."""
+    """Count lists as sets, without order, repetition and empty texts."""
     labels = tuple(sorted({text for text in texts if text}))
     place = {label: number for number, label in enumerate(labels)}
     codes = np.array([place.get(text or "", -1) for text in texts], np.int64)[lists.codes]
@@ -337,7 +335,7 @@ def _gathered(rows: Engine, who: str, item: str) -> CountedLists:
 
 
 def _list_column(rows: Engine, column: str | None) -> str:
-    """Return the column of lists: the one that was named, or the first."""
+    """Return the column of lists: the given one, or the first."""
     for name, kind in rows.nested.items():
         if kind.endswith("[]") and column in (None, name):
             return name
@@ -353,16 +351,16 @@ Split = Callable[[str], Sequence[str | None]]
 
 @dataclass(frozen=True, eq=False)
 class ItemSets:
-    """Sets of published items, one for every text of a counted column."""
+    """Sets of published items, one for each text of a counted column."""
 
     labels: tuple[str, ...]
-    """Everything that some set has, in order."""
+    """All labels of sets, in order."""
 
     starts: NDArray[np.int64]
-    """Where the codes of each set start, and where the last ones end."""
+    """The start of the codes of each set, and the end."""
 
     codes: NDArray[np.int64]
-    """Which labels a set has, in rising order."""
+    """The labels of each set, ascending."""
 
     def of(self, place: int) -> tuple[str, ...]:
         """Return the labels of one set."""
@@ -370,7 +368,7 @@ class ItemSets:
 
 
 def item_sets(source: Source, column: str, texts: Sequence[str], separator: str | None) -> ItemSets:
-    """Take the texts of a column of items apart."""
+    """Split the texts of a column of items."""
     split = _splitter(source, column, separator)
     with wide_fields():  # a set may list thousands of items
         listed = [() if text in ("", EMPTY) else split(text) for text in texts]
@@ -383,7 +381,7 @@ def item_sets(source: Source, column: str, texts: Sequence[str], separator: str 
 
 
 def check_items(source: Source, column: str, separator: str | None) -> None:
-    """Raise unless a column of items is there and can be read."""
+    """Raise unless a column of items exists and can be read."""
     if column not in source.engine.columns:
         known = ", ".join(map(repr, source.engine.columns[:30]))
         raise BadInputError(f"{source.origin}: there is no column {column!r} (--items); the columns are {known}")
@@ -395,7 +393,7 @@ def check_items(source: Source, column: str, separator: str | None) -> None:
 
 
 def is_listed(source: Source, column: str) -> bool:
-    """Say whether a column holds lists, so that nothing has to separate items."""
+    """Return whether a column has lists, which need no separator."""
     return column in source.engine.nested or _is_json(source)
 
 
@@ -404,7 +402,7 @@ def _is_json(source: Source) -> bool:
 
 
 def _splitter(source: Source, column: str, separator: str | None) -> Split:
-    """Find how the texts of a column are taken apart."""
+    """Return the function that splits the texts of a column."""
     mark = separator or SEPARATOR
 
     def separated(text: str) -> Sequence[str]:
@@ -421,7 +419,7 @@ def _splitter(source: Source, column: str, separator: str | None) -> Split:
 
 
 def _of_list(text: str) -> Sequence[str | None]:
-    r"""Take apart how engines write a list: `[a, 'b, c', NULL]`, with a backslash before a quote or a backslash.
+    r"""Parse an engine's text of a list: `[a, 'b, c', NULL]`, with a backslash before a quote or a backslash.
 
     >>> _of_list("[a, 'b, c', 'it\\'s', NULL, 'NULL']")
     ['a', 'b, c', "it's", None, 'NULL']
@@ -440,7 +438,7 @@ def _of_list(text: str) -> Sequence[str | None]:
 
 
 Fault = tuple[int, tuple[str, ...]]
-"""How many records fit what is known; what is known, and what is inferred from it behind an arrow."""
+"""The number of records that match the known items; these items, and the inferred one after an arrow."""
 
 SLACK = 1e-9
 
@@ -452,7 +450,7 @@ def faults(
     readings: Readings,
     sizes: Mapping[str, int],
 ) -> Iterator[Fault]:
-    """Find what a reader learns too surely, and known items that too few records fit; `sizes` counts a text's items."""
+    """Yield inferences of too high confidence, and known items with too few records; `sizes` counts a text's items."""
     sensitive = frozenset(wanted.sensitive_items(original))
     for label, items in readings.items():
         if items & sensitive and sizes[label] != 1:
@@ -472,7 +470,7 @@ def faults(
 def _of_sets(
     read: PublishedRecords, wanted: InferenceRequirement, secret: frozenset[str], most: int, public_only: bool
 ) -> Iterator[Fault]:
-    """Compare the records of every set of up to `most` known texts with those of the set and one sensitive text."""
+    """Compare the records of each set of up to `most` known texts with those of the set and one sensitive text."""
     hidden = [label in secret for label in read.labels]
     smaller = _basket_counted(read, 1)
     for size in range(1, most + 1):
@@ -496,11 +494,11 @@ def _basket_counted(read: PublishedRecords, size: int) -> dict[tuple[int, ...], 
 
 
 def _of_lines(read: PublishedRecords, wanted: PSRules, original: Baskets, readings: Readings) -> Iterator[Fault]:
-    """Count the records that fit what stands before each arrow, and those of them that show all behind it."""
+    """Count the records with the items before each arrow, and those of them with all items after it."""
     shows = labels_by_item(readings)
     everybody = np.arange(len(read.weights))
     for known, concluded in wanted.rules(original):
-        visible = [shows[code] for code in known if code in shows]  # a suppressed item tells nothing
+        visible = [shows[code] for code in known if code in shows]  # a suppressed item reveals nothing
         fitting = read.rows_showing(visible) if visible else everybody
         records = read.count(fitting)
         if visible and 0 < records < wanted.k:
@@ -518,22 +516,22 @@ KIND = "sfumato legend"
 MAPPING = "sfumato mapping of baskets"
 SCHEMA = 1
 WORDS = mapped(listed(text))
-"""Which items each published item stands for, in a document."""
+"""The items of each published item, in a document."""
 
 Legend = Mapping[str, Sequence[str]]
-"""Which items each published text stands for."""
+"""The items of each published text."""
 
 WHAT = "a legend, a mapping or a certificate of baskets"
 LEGEND = fields({"schema": one_of(SCHEMA), "file": text, "sha256": text, "legend": WORDS})
 
 
 def legend_file(path: Path) -> Path:
-    """Name the legend of a data file: it lies beside it."""
+    """Return the legend of a data file, next to it."""
     return path.with_name(f"{path.name}.legend.json")
 
 
 def read_legend(path: Path) -> dict[str, list[str]]:
-    """Read which items stand behind published ones, from a legend, a mapping, or a certificate beside its legend."""
+    """Read the items of published ones, from a legend, a mapping, or a certificate with a legend next to it."""
     content = read_json(path, WHAT, fields({"kind": one_of(KIND, MAPPING, "sfumato certificate")}))
     if content["kind"] == KIND:
         in_shape(content, str(path), WHAT, LEGEND)
@@ -548,7 +546,7 @@ def read_legend(path: Path) -> dict[str, list[str]]:
 
 
 def legend_beside(path: Path) -> tuple[Legend | None, tuple[str, ...]]:
-    """Read the legend that lies beside a data file; one that speaks of another file is passed over, and it is said."""
+    """Read the legend next to a data file; a legend of another file is ignored with a notice."""
     beside = legend_file(path)
     if not beside.is_file():
         return None, ()

@@ -1,17 +1,14 @@
-"""The ledger of a mapping: what was published under it, when, and what was confirmed; lines are only ever added.
+"""The ledger of a mapping: its publications with time and confirmation; lines are only appended.
 
-A file is published in three steps, in this order: a line that says what is about to get its name, the rename, a line
-that says that it was done. Killed anywhere, the ledger tells the truth: what was begun is published exactly if a file
-with the digest of the line bears the name. Every line has a check sum over itself and the line before, so none can be
-changed or taken out unseen; one that a crash cut short is the last and counts for nothing. A ledger shows digests and
-counts, and no value of a record.
+A file is published in three steps: a line that announces the rename, the rename, a line that confirms it. After a kill
+at any point the ledger is true: an announced file is published exactly if a file with the digest of the line has the
+name. Each line has a check sum over itself and the line before, so changes and removals are detected; a line that a
+crash cut short is the last and is ignored. A ledger contains digests and counts, and no value of a record.
 
-Many releases by one recoding, as data arrive: what is left when one is taken from another, or all are held together.
-
-Where a release may hold all rows of another, group by group, the rows that it has more are a release of their own,
-which nobody checked: one row more in a group tells that person's value. And whoever is in every file of a sequence,
-with a value that does not change, has one that stands in the group of each: the smallest count over all files is left
-of it. Groups are those with equal texts, as a recoding that stays the same makes them.
+**Many releases** by one recoding: what their difference and their intersection reveal. If a release may contain all
+rows of another, group by group, the further rows are a release that nobody has checked: one further row in a group
+reveals that person's value. A person in all files with an unchanged value has a value that occurs in each of their
+groups, at most the smallest count over all files. Groups are those with equal texts, as a fixed recoding makes them.
 """
 
 from __future__ import annotations
@@ -52,12 +49,12 @@ class LedgerEntry:
     """In UTC."""
 
     file: str
-    """As seen from the ledger's folder."""
+    """Relative to the ledger's folder."""
 
     file_digest: str
     source: str
     source_digest: str
-    """Of the rows that it was made of, whichever engine read them."""
+    """Of its source rows, independent of the engine."""
 
     mapping_digest: str
     records: int
@@ -67,7 +64,7 @@ class LedgerEntry:
 
     promised: str
     confirmed: Mapping[str, float]
-    """What the audit of the written file measured."""
+    """The measures of the written file's audit."""
 
     escaped: bool
     """Whether formulas were escaped."""
@@ -84,17 +81,17 @@ LINE = fields({"state": one_of(BEGUN, DONE), "number": whole(), CHECK: text}, {"
 
 
 def ledger_of(mapping: str | Path) -> Path:
-    """Name the ledger of a mapping: beside it."""
+    """Return the ledger of a mapping, next to it."""
     return Path(f"{mapping}{SUFFIX}")
 
 
 def is_ledger(source: object) -> bool:
-    """Say whether a source is a ledger, by its name."""
+    """Return whether a source is a ledger, by its name."""
     return isinstance(source, str | Path) and str(source).endswith(SUFFIX)
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file; of a folder of parts that of what `sha256sum part-*` prints in it."""
+    """Return the SHA-256 of a file; of a folder of parts that of the output of `sha256sum part-*` in it."""
     if path.is_dir():
         lines = (f"{file_digest(part)}  {part.name}\n" for part in parts_of(path))
         return hashlib.sha256("".join(lines).encode()).hexdigest()
@@ -103,7 +100,7 @@ def file_digest(path: Path) -> str:
 
 
 def now() -> str:
-    """Return this moment as a ledger has it."""
+    """Return the current time in the format of a ledger."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -114,11 +111,11 @@ class PublishedFile:
     entry: LedgerEntry
     path: Path
     is_there: bool
-    """Whether the file still is what was published."""
+    """Whether the file still exists unchanged."""
 
 
 def read_ledger(path: str | Path) -> list[PublishedFile]:
-    """Read what was published, in its order; what was begun and got no name is none."""
+    """Read the publications in order; an announced file that was not renamed is none."""
     path = Path(path)
     try:
         content = path.read_bytes()
@@ -139,18 +136,18 @@ def read_ledger(path: str | Path) -> list[PublishedFile]:
 
 @dataclass(frozen=True)
 class EarlierFiles:
-    """What was published before a file, and what is to be said of how it is known."""
+    """The earlier publications of a file, and notices."""
 
     files: tuple[tuple[Any, bool], ...] = ()
     """Each, and whether its formulas were escaped."""
 
     notices: tuple[str, ...] = ()
     named: bool = False
-    """Whether somebody named the one file."""
+    """Whether the user named the one file."""
 
 
 def earlier_files(earlier: Any, later: str) -> EarlierFiles:
-    """Find what was published before a file, given by its name: a file that is named, or those of a ledger."""
+    """Return the earlier publications of a file, given by its name: a named file, or those of a ledger."""
     if earlier is None:
         return EarlierFiles()
     if not is_ledger(earlier):
@@ -172,7 +169,7 @@ def earlier_files(earlier: Any, later: str) -> EarlierFiles:
 
 
 def _published_twice(entries: Sequence[LedgerEntry]) -> Iterator[str]:
-    """Say which files were made of the very same records as one before them."""
+    """Report files made from exactly the same records as an earlier one."""
     first: dict[str, LedgerEntry] = {}
     for entry in entries:
         same = first.setdefault(entry.source_digest, entry)
@@ -182,7 +179,7 @@ def _published_twice(entries: Sequence[LedgerEntry]) -> Iterator[str]:
 
 @contextmanager
 def publishing(path: Path) -> Iterator[Ledger]:
-    """Open a ledger to add to it; who comes second waits until the first has ended."""
+    """Open a ledger for appending; a second process waits until the first has ended."""
     with writable(path):
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, PRIVATE)
         with os.fdopen(handle, "rb+", buffering=0) as stream:
@@ -190,7 +187,7 @@ def publishing(path: Path) -> Iterator[Ledger]:
                 look()
                 time.sleep(WAIT_SECONDS)
             lines, end = _lines(path, stream.read())
-            stream.truncate(end)  # what a crash cut short
+            stream.truncate(end)  # a line that a crash cut short
             yield Ledger(path, stream, lines)
 
 
@@ -200,9 +197,9 @@ Written = TypeVar("Written")
 def kept_in(
     path: Path, source_digest: str, write: Callable[[Ledger], tuple[Written, int]], what: str = "records"
 ) -> tuple[Written, tuple[str, ...]]:
-    """Publish what was recoded and keep it in a ledger; say where the very same records were published before.
+    """Publish recoded data and record them in a ledger; report earlier publications of the same records.
 
-    `write` writes, audits and names the files, and returns what it has to say with the number of its line.
+    `write` writes, audits and renames the files, and returns the result with the number of its line.
     """
     with publishing(path) as book:
         same = book.earlier(source_digest)
@@ -214,7 +211,7 @@ def kept_in(
 
 
 class Ledger:
-    """A ledger that is locked, and open for more lines."""
+    """A locked ledger, open for appending."""
 
     def __init__(self, path: Path, stream: IO[bytes], lines: list[dict[str, Any]]) -> None:
         self.path, self._stream = path, stream
@@ -222,17 +219,17 @@ class Ledger:
         self._number = len(lines)
 
     def earlier(self, source_digest: str) -> LedgerEntry | None:
-        """Return the last entry of a file that was made of the very same rows."""
+        """Return the last entry of a file made from the same rows."""
         published = [known.entry for known in read_ledger(self.path)]
         return next((entry for entry in reversed(published) if entry.source_digest == source_digest), None)
 
     def begin(self, entry: LedgerEntry) -> int:
-        """Say what is about to get its name; return the number by which it is said to be done."""
+        """Announce a rename; return the number for its confirmation."""
         self._add({"state": BEGUN, "number": self._number, "entry": asdict(entry)})
         return self._number - 1
 
     def done(self, number: int) -> None:
-        """Say that a file has its name."""
+        """Confirm a rename."""
         self._add({"state": DONE, "number": number})
 
     def _add(self, line: Mapping[str, Any]) -> None:
@@ -245,7 +242,7 @@ class Ledger:
 
 
 def _lines(path: Path, content: bytes) -> tuple[list[dict[str, Any]], int]:
-    """Read the lines, each against the check sum of those before it; and how far whole ones go."""
+    """Read the lines with valid check sums, and the end of the last complete one."""
     lines, before, end = [], "", 0
     *whole_lines, _ = content.split(b"\n")
     for place, line in enumerate(whole_lines, start=1):
@@ -264,33 +261,33 @@ def _sum(before: str, line: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Remainder(Quiet):
-    """What is left of groups: how many, how few rows one has, and how certain a value is in them."""
+    """The remaining groups: their number, the fewest rows, and the certainty of a value in them."""
 
     spoken: ClassVar[tuple[str, ...]] = ("groups", "smallest")
 
     groups: int
     records: int
     smallest: int
-    """The rows that are left in the smallest."""
+    """The remaining rows of the smallest."""
 
     single_groups: int
-    """Groups that leave one value where every file alone leaves several."""
+    """Groups with one remaining value, although every file alone has several."""
 
     raised_groups: int
-    """Groups that make a value more certain than any file alone."""
+    """Groups in which a value is more certain than in any file alone."""
 
     l_frequency: float
     l_distinct: int
     worst: Mapping[str, str]
-    """What the group shows in which a value is most certain."""
+    """The texts of the group with the most certain value."""
 
     candidates: Mapping[str, int]
-    """The values that are left there."""
+    """Its remaining values."""
 
 
 @dataclass(frozen=True, repr=False)
 class Difference(Quiet):
-    """What the larger of two files has more than the other, which it may hold as a whole."""
+    """The rows of the larger of two files that the other, possibly contained one lacks."""
 
     spoken: ClassVar[tuple[str, ...]] = ("earlier", "sensitive", "larger")
 
@@ -304,18 +301,18 @@ class Difference(Quiet):
 
 @dataclass(frozen=True, repr=False)
 class Throughout(Quiet):
-    """What is left of the groups that stand in every file of a sequence."""
+    """What remains of the groups that are in every file of a sequence."""
 
     spoken: ClassVar[tuple[str, ...]] = ("files", "sensitive")
 
     files: int
     sensitive: str
     left: Remainder | None
-    """None where no group stands in all of them, or none leaves a value."""
+    """None if no group is in all of them with a remaining value."""
 
 
 def difference(earlier: Seen, later: Seen, origin: str) -> Difference | None:
-    """Take the smaller release from the larger; None where neither may hold the other."""
+    """Subtract the smaller release from the larger; None if neither may contain the other."""
     theirs, ours, shows = _aligned(earlier, later)
     name = later.profile.baseline.name
     if (theirs == ours).all():
@@ -328,7 +325,7 @@ def difference(earlier: Seen, later: Seen, origin: str) -> Difference | None:
 
 
 def throughout(pairs: Sequence[tuple[Seen, Seen]]) -> Throughout:
-    """Hold all earlier releases and the later one together, given as pairs of each with the later."""
+    """Intersect all earlier releases and the later one, given as pairs of each with the later."""
     later = pairs[0][1]
     values = later.profile.baseline.values
     later_texts = _texts(later)
@@ -344,7 +341,7 @@ def throughout(pairs: Sequence[tuple[Seen, Seen]]) -> Throughout:
 
 
 def _remainder(left: Counts, files: Sequence[Counts], shows: Sequence[tuple[str, ...]], seen: Seen) -> Remainder | None:
-    """Describe what is left of every group, beside what each file alone shows of it."""
+    """Describe the remainder of each group, compared with each file alone."""
     totals = left.sum(axis=1)
     some = np.flatnonzero(totals)
     if not len(some):
@@ -372,7 +369,7 @@ def _remainder(left: Counts, files: Sequence[Counts], shows: Sequence[tuple[str,
 
 
 def _aligned(earlier: Seen, later: Seen) -> tuple[Counts, Counts, list[tuple[str, ...]]]:
-    """Return the counts of both releases, a row for every group that either has, and what these groups show."""
+    """Return the counts of both releases, a row for each group of either, and the texts of these groups."""
     places = {texts: i for i, texts in enumerate(dict.fromkeys([*_texts(earlier), *_texts(later)]))}
     both = []
     for seen in (earlier, later):
@@ -387,7 +384,7 @@ def _counts(seen: Seen) -> Counts:
 
 
 def _texts(seen: Seen) -> list[tuple[str, ...]]:
-    """Return what every group shows."""
+    """Return the texts of each group."""
     columns = [seen.counted.columns[name] for name in seen.grouping]
     listed = [[column.texts[code] for code in column.codes[seen.first]] for column in columns]
     return list(zip(*listed, strict=True))

@@ -1,7 +1,7 @@
-"""Where a missing value matches everything (sdcMicro's reading) there are no groups, but every record has a frequency.
+"""Frequencies of records if a missing value matches everything (as in sdcMicro); there are no groups then.
 
-Two records match if they agree in every quasi-identifier that both show. A record with missing values matches records
-that do not match each other, so what is said here is said of records and of the combinations that they show.
+Two records match if they agree in every quasi-identifier that both show. A record with missing values may match records
+that do not match each other, so results are about records and their combinations.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ GENEROUS = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Matching(Quiet):
-    """The combinations that records show, how many records show each, and how many records match it."""
+    """The published combinations, the number of records with each, and the number of matching records."""
 
     counted: Counted
     quasi: tuple[str, ...]
     first: Counts
-    """A counted tuple that shows each combination."""
+    """A counted tuple of each combination."""
 
     records: Counts
     frequencies: Counts
 
     @staticmethod
     def of(counted: Counted, quasi: Sequence[str]) -> Matching:
-        """Count for every combination the records that match it."""
+        """Count for each combination the records that match it."""
         first, number = counted.number(quasi)
         records = np.bincount(number, weights=counted.counts).astype(np.int64)
         columns = [
@@ -48,11 +48,11 @@ class Matching(Quiet):
 
     @property
     def uniques(self) -> int:
-        """The records that no other record matches."""
+        """The number of records that match no other."""
         return int((self.frequencies == 1).sum())
 
     def measures(self) -> dict[str, float]:
-        """Return the risks of being found: of the record that fewest match, and of the average one."""
+        """Return the risks of re-identification: of the record with the fewest matches, and the average."""
         smallest, total = int(self.frequencies.min()), int(self.records.sum())
         return {
             "k": smallest,
@@ -61,7 +61,7 @@ class Matching(Quiet):
         }
 
     def failures(self, wanted: Requirement) -> tuple[Failure, ...]:
-        """Say where too few records match; only k can be asked for, since there are no groups."""
+        """Return the failure of too few matching records; only k is supported, because there are no groups."""
         failed = []
         for part in wanted.parts:
             if not isinstance(part, KAnonymity):
@@ -77,11 +77,11 @@ class Matching(Quiet):
 
 
 def frequencies(columns: Sequence[TextColumn], records: Counts) -> Counts:
-    """Count for every combination the records that agree with it wherever both show a value.
+    """Count for each combination the records that agree with it wherever both show a value.
 
-    Two combinations compare in the columns that neither misses. So for every set of columns that two together miss,
-    all combinations that miss nothing else are told apart by the other columns, and each is counted with those that
-    complete the set.
+    Two combinations are compared in the columns that neither misses. So for every union of two sets of missing columns,
+    all combinations without further missing columns are grouped by the other columns, and each is counted with those
+    that complete the union.
     """
     missing = np.stack([_shows_nothing(column) for column in columns], axis=1)
     patterns, pattern = np.unique(missing, axis=0, return_inverse=True)
@@ -108,12 +108,12 @@ def _shows_nothing(column: TextColumn) -> Flags:
 
 
 def misses_a_value(counted: Counted, quasi: Sequence[str]) -> bool:
-    """Say whether any record misses one of these columns."""
+    """Return whether any record misses one of these columns."""
     return any(_shows_nothing(counted.columns[name]).any() for name in quasi)
 
 
 def reread(counted: Counted, names: Sequence[str], meaning: Mapping[str, str]) -> Counted:
-    """Read some texts of some columns as others, such as `NA` as missing or the missing value as `*`."""
+    """Replace some texts of some columns, such as `NA` by the missing value or the missing value by `*`."""
     for name in names:
         column = counted.columns[name]
         if not meaning.keys().isdisjoint(column.texts):

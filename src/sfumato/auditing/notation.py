@@ -1,9 +1,9 @@
-"""Reading what published texts mean: labels of a hierarchy first, then the values that occur, then notations.
+"""The meaning of published texts: labels of a hierarchy first, then the values that occur, then notations.
 
-Recognised are intervals (`20-29`, `20~29`, `-5..-1`, `1.5..<2.5`, `[20, 30[`, `[20,30)`, `(20, 30]`), open ends
+Notations are intervals (`20-29`, `20~29`, `-5..-1`, `1.5..<2.5`, `[20, 30[`, `[20,30)`, `(20, 30]`), open ends
 (`>=90`, `<18`, `90+`), days, months, years and decades, sets (`{a, "b, c", ?}`, `?` being the missing value; `a~b` and
-`a,b` where both are known values), masked codes (`816**`), `*` for everything and the empty field for a missing value.
-Whatever is none of these stands for itself.
+`a,b` if both are known values), masked codes (`816**`), `*` for everything and the empty field for a missing value.
+Any other text is a value.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ AND_MORE = re.compile(rf"({DAY}|{NUMBER})\+", re.ASCII)
 MASKED = re.compile(r"([^*]+)\*+|\*+([^*]+)")
 MEMBER = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^",{}]*[^",{}\s]))\s*(,|\Z)')
 JOINED = ("~", ",")
-"""What programs write between the values of a set without brackets."""
+"""Separators of the values of a set without brackets."""
 
 PERIOD = re.compile(r"(\d{4})(?:-(\d{2})|-(\d{4}))?", re.ASCII)
 VALUE_DAY = re.compile(rf"({DAY})(?:[ T]\d{{2}}:\d{{2}}.*)?", re.ASCII)
@@ -42,7 +42,7 @@ VALUE_DAY = re.compile(rf"({DAY})(?:[ T]\d{{2}}:\d{{2}}.*)?", re.ASCII)
 
 @dataclass(frozen=True)
 class NumberStretch:
-    """Numbers, or days as ordinals, from low to high; each end belongs to it or not."""
+    """Numbers, or days as ordinals, from low to high; each end is included or not."""
 
     low: float
     high: float
@@ -50,19 +50,19 @@ class NumberStretch:
     high_in: bool = True
 
     def meets(self, other: NumberStretch) -> bool:
-        """Say whether two stretches have a value in common."""
+        """Return whether two intervals have a common value."""
         low, high = max(self.low, other.low), min(self.high, other.high)
         return low < high or (low == high and bool(self.among(low) & other.among(low)))
 
     def among(self, values: Any) -> Any:
-        """Say which values, or whether a single one, lie in it."""
+        """Return which values, or whether a single one, are in it."""
         above = values >= self.low if self.low_in else values > self.low
         return above & (values <= self.high if self.high_in else values < self.high)
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """The values that a published text may stand for; a value is covered if any of the fields has it."""
+    """The possible values of a published text; it covers a value that any of the fields has."""
 
     everything: bool = False
     missing: bool = False
@@ -72,7 +72,7 @@ class Meaning:
     days: tuple[NumberStretch, ...] = ()
 
     def joined(self, other: Meaning) -> Meaning:
-        """Return what either of two texts may stand for."""
+        """Return the possible values of either of two texts."""
         return Meaning(
             self.everything or other.everything,
             self.missing or other.missing,
@@ -83,7 +83,7 @@ class Meaning:
         )
 
     def meets(self, other: Meaning) -> bool:
-        """Say whether one value could stand behind both texts."""
+        """Return whether two texts have a common possible value."""
         if self.everything or other.everything or (self.missing and other.missing):
             return True
         if self.texts & other.texts:
@@ -98,7 +98,7 @@ class Meaning:
 
 @dataclass(frozen=True, eq=False)
 class ValueDomain:
-    """The distinct values of an original column, prepared for asking which of them a text covers."""
+    """The distinct values of an original column, prepared for tests of coverage."""
 
     values: tuple[str, ...]
     _places: dict[str, int] = field(init=False, default_factory=dict)
@@ -108,16 +108,16 @@ class ValueDomain:
 
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
-        """Every value as a number, NaN where it is none."""
+        """Every value as a number, NaN for other texts."""
         return np.array([read_number(value) for value in self.values])
 
     @cached_property
     def days(self) -> NDArray[np.float64]:
-        """Every value as the ordinal of a day, NaN where it is none."""
+        """Every value as the ordinal of a day, NaN for other texts."""
         return np.array([read_day(value) for value in self.values])
 
     def covered(self, meaning: Meaning) -> Mask:
-        """Say which values a text with this meaning covers."""
+        """Return which values a text with this meaning covers."""
         inside = np.full(len(self.values), meaning.everything)
         if meaning.everything:
             return inside
@@ -140,10 +140,10 @@ class Notation:
 
     hierarchy: Hierarchy | None = None
     values: Set[str] = frozenset()
-    """The values of the original, if there is one: such a text stands for itself."""
+    """The values of the original, if there is one; such a text is a value."""
 
     def read(self, text: str) -> Meaning:
-        """Say what a published text may stand for."""
+        """Return the meaning of a published text."""
         if text == "":
             return Meaning(missing=True)
         if text == "*":
@@ -162,7 +162,7 @@ class Notation:
         return notation(text)
 
     def _knows(self, text: str) -> bool:
-        """Say whether a text is a label of the hierarchy that is no number, or a value of the original that is none."""
+        """Return whether a text is a non-numeric label of the hierarchy or value of the original."""
         known = text in self.values or (self.hierarchy is not None and text in self.hierarchy.intervals)
         return known and isnan(read_number(text))
 
@@ -175,7 +175,7 @@ class Notation:
 
 
 def _label(hierarchy: Hierarchy, lo: int, hi: int) -> Meaning:
-    """Say what a node stands for."""
+    """Return the meaning of a node."""
     if hierarchy.scale == "category":
         leaves = hierarchy.leaves[lo : hi + 1]
         masks = tuple(leaf for leaf in leaves if leaf.endswith("*")) if hierarchy.keep else ()
@@ -186,7 +186,7 @@ def _label(hierarchy: Hierarchy, lo: int, hi: int) -> Meaning:
 
 
 def exact(text: str) -> Meaning:
-    """Say what a text means that stands for itself: also `39.0` for `39`."""
+    """Return the meaning of a text that is a value: also `39.0` for `39`."""
     number, day = read_number(text), read_day(text)
     return Meaning(
         texts=frozenset([text]),
@@ -196,7 +196,7 @@ def exact(text: str) -> Meaning:
 
 
 def notation(text: str) -> Meaning:
-    """Read a text by its notation: an interval, a period, a masked code, or itself."""
+    """Parse a text by its notation: an interval, a period, a masked code, or a value."""
     stretched = _bounds(text)
     meaning = exact(text)
     if stretched is not None:
@@ -213,7 +213,7 @@ def notation(text: str) -> Meaning:
 
 
 def _masked_numbers(text: str) -> tuple[NumberStretch, ...]:
-    """Read a masked number such as `816**` as the numbers of that length: 81600 to 81699."""
+    """Return the numbers of a masked number such as `816**`, of that length: 81600 to 81699."""
     digits = text.rstrip("*")
     if not re.fullmatch(r"[1-9]\d*", digits, re.ASCII):
         return ()
@@ -221,7 +221,7 @@ def _masked_numbers(text: str) -> tuple[NumberStretch, ...]:
 
 
 def _bounds(text: str) -> tuple[str, str, bool, bool] | None:
-    """Find the ends of an interval and whether they belong to it, or None."""
+    """Return the ends of an interval and whether they are included, or None."""
     if match := DOTTED.fullmatch(text):
         return match[1], match[3], True, not match[2]
     if match := DASHED.fullmatch(text):
@@ -239,13 +239,13 @@ def _bounds(text: str) -> tuple[str, str, bool, bool] | None:
 
 
 def _end(text: str) -> tuple[float, bool]:
-    """Read one end of an interval, and say whether it is a day."""
+    """Parse one end of an interval; return also whether it is a day."""
     day = read_day(text)
     return (float(text.lower().replace("∞", "inf")), False) if isnan(day) else (day, True)
 
 
 def _period(text: str) -> NumberStretch | None:
-    """Read a month, a year or a decade as its days."""
+    """Return the days of a month, a year or a decade."""
     match = PERIOD.fullmatch(text)
     if match is None:
         return None
@@ -262,14 +262,14 @@ def _period(text: str) -> NumberStretch | None:
 
 
 def set_members(text: str) -> list[tuple[str, bool]] | None:
-    """Take a set apart into its members, each with whether it was quoted; None if the text is no set."""
+    """Split a set into its members, each with whether it was quoted; None if the text is no set."""
     if len(text) < 3 or text[0] != "{" or text[-1] != "}":
         return None
     inside, members, position = text[1:-1], [], 0
-    inside = inside.removesuffix(",")  # how a set is told apart from a category that looks like it
+    inside = inside.removesuffix(",")  # distinguishes a set from a category that looks like it
     while True:
         word = MEMBER.match(inside, position)
-        if word is None:  # not our quoting: ARX joins members as they are
+        if word is None:  # not our quoting: ARX joins members unquoted
             return [(member, False) for member in inside.split(", ")]
         members.append((word[2], False) if word[1] is None else (word[1].replace('""', '"'), True))
         if word[3] == "":
@@ -278,12 +278,12 @@ def set_members(text: str) -> list[tuple[str, bool]] | None:
 
 
 def read_number(text: str) -> float:
-    """Read a number, NaN where the text is none."""
+    """Parse a number; NaN for other texts."""
     return float(text) if re.fullmatch(NUMBER, text.strip(), re.ASCII) else nan
 
 
 def read_day(text: str) -> float:
-    """Read the day of an ISO date or timestamp, or of 31.12.1999, as its ordinal; NaN where the text is none."""
+    """Parse the day of an ISO date or timestamp, or of 31.12.1999, as its ordinal; NaN for other texts."""
     if re.fullmatch(r"\d{1,2}\.\d{1,2}\.\d{4}", text.strip(), re.ASCII):
         day, month, year = text.strip().split(".")
         text = f"{year}-{month:0>2}-{day:0>2}"
@@ -295,14 +295,14 @@ def read_day(text: str) -> float:
 
 
 def _masks(mask: str, value: str) -> bool:
-    """Say whether a masked code such as `816**` covers a value."""
+    """Return whether a masked code such as `816**` covers a value."""
     unmasked = mask.strip("*")
     fits = value.endswith(unmasked) if mask.startswith("*") else value.startswith(unmasked)
     return fits and len(value) <= len(mask)
 
 
 def _masks_meet(mine: str, theirs: str) -> bool:
-    """Say whether two masked codes may stand for one code; where they mask different sides they may."""
+    """Return whether two masked codes may be one code; if they mask different sides they may."""
     a, b = mine.strip("*"), theirs.strip("*")
     if mine.startswith("*") != theirs.startswith("*"):
         return True
@@ -310,7 +310,7 @@ def _masks_meet(mine: str, theirs: str) -> bool:
 
 
 def leaves_covered(hierarchy: Hierarchy, meaning: Meaning) -> Mask:
-    """Say which leaves of a hierarchy a text covers; a stretch by its first value (its last, if the first is open)."""
+    """Return which leaves of a hierarchy a text covers; an interval by its first value (its last, if that is open)."""
     covered = np.full(hierarchy.size, meaning.everything)
     if hierarchy.missing and meaning.missing:
         covered[-1] = True

@@ -1,8 +1,8 @@
-"""Counting a published file: an engine groups equal texts, the rest is arithmetic over the counts it returns.
+"""Counting a published file: an engine groups equal texts, the rest is arithmetic over the counts.
 
-Every column is read as text, whatever its type: that of a JSON file as it is written, a typed value of Parquet as
-a text that no other value of the column has. A missing value is the empty text: a value of its own, never left out.
-Where a published column has both missing values (NULL) and empty texts, its reader tells them apart, and so do we.
+Every column is read as text: a JSON value as written, a typed value of Parquet as a text that no other value of the
+column has. A missing value is the empty text, a separate value. If a published column has both missing values (NULL)
+and empty texts, its readers distinguish them, and so does the audit.
 """
 
 from __future__ import annotations
@@ -28,38 +28,38 @@ from sfumato.texts.catalogue import refusal
 
 STAR = "*"
 EMPTY = "\udc00"
-"""An empty text beside missing values: half of a surrogate pair, which no file holds, so it is no other value."""
+"""The code of an empty text besides missing values: half of a surrogate pair, which no file contains."""
 
 EMPTY_SHOWN = '""'
-"""How it is shown."""
+"""Its displayed form."""
 
-"""The column of the second table that says how often a group has a value."""
+"""The column of the second table with the count of a value in a group."""
 
 MOST_KEYS = 1 << 24
-"""Up to this many possible keys are numbered by a table of them; more by sorting."""
+"""The most possible keys that a table numbers; more are sorted."""
 
 LARGEST_KEY = 1 << 62
 
 
 def shown_text(text: str) -> str:
-    """Write a counted text for people."""
+    """Return a counted text for display."""
     return EMPTY_SHOWN if text == EMPTY else text
 
 
 @dataclass(frozen=True, eq=False)
 class TextColumn:
-    """A column of counted tuples: its distinct texts, and which one every tuple has."""
+    """A column of counted tuples: its distinct texts, and the index of each tuple's text."""
 
     texts: tuple[str, ...]
     codes: Codes
 
     def where(self, kept: NDArray[np.bool_]) -> TextColumn:
-        """Keep some tuples, and of the texts those that they have."""
+        """Keep some tuples, and their texts."""
         used, codes = np.unique(self.codes[kept], return_inverse=True)
         return TextColumn(tuple(self.texts[code] for code in used), codes.astype(np.int32))
 
     def called(self, names: Sequence[str]) -> TextColumn:
-        """Give every text another name; texts that get the same one become one."""
+        """Rename the texts; equal ones are merged."""
         known = {name: place for place, name in enumerate(dict.fromkeys(names))}
         return TextColumn(tuple(known), np.array([known[name] for name in names], np.int32)[self.codes])
 
@@ -77,16 +77,16 @@ class Counted:
         return int(self.counts.sum())
 
     def where(self, kept: NDArray[np.bool_]) -> Counted:
-        """Keep some tuples, and of the texts those that they have."""
+        """Keep some tuples, and their texts."""
         columns = {name: column.where(kept) for name, column in self.columns.items()}
         return Counted(columns, self.counts[kept])
 
     def replaced(self, name: str, column: TextColumn) -> Counted:
-        """Return the same tuples with other texts in one column."""
+        """Return the tuples with other texts in one column."""
         return Counted({**self.columns, name: column}, self.counts)
 
     def all_stars(self, names: Sequence[str]) -> NDArray[np.bool_]:
-        """Say which tuples show `*` in all of these columns."""
+        """Return which tuples have `*` in all of these columns."""
         if not all(STAR in self.columns[name].texts for name in names):
             return np.zeros(len(self.counts), np.bool_)
         stars = np.ones(len(self.counts), np.bool_)
@@ -96,7 +96,7 @@ class Counted:
         return stars
 
     def number(self, names: Sequence[str]) -> tuple[Counts, Counts]:
-        """Number the distinct combinations of some columns: a tuple that shows each, and each tuple's number."""
+        """Number the distinct combinations of some columns: a tuple of each, and each tuple's number."""
         return number_combinations([self.columns[name] for name in names], len(self.counts))
 
     def texts(self, names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -113,14 +113,14 @@ class Counted:
 
 @dataclass(frozen=True)
 class Source:
-    """Rows to be counted: a file, a frame, a bundled table or an open `Table`, and which rows of it take part."""
+    """Rows to be counted: of a file, a frame, a bundled table or an open `Table`, with a filter."""
 
     engine: Engine
     complete: tuple[str, ...] = ()
-    """Only rows without a missing value in these columns."""
+    """Only rows without a missing value in these columns count."""
 
     published: bool = False
-    """Whether its readers see the rows as they stand; in a table that we read an empty text is a missing value."""
+    """Whether rows are read unchanged, as their readers see them; in our tables an empty text is a missing value."""
 
     @property
     def origin(self) -> str:
@@ -154,9 +154,9 @@ class Source:
 
 
 def group_sizes_in(rows: Engine, names: Sequence[str], complete: Sequence[str] = ()) -> tuple[int, int]:
-    """Return the size of the smallest group of rows with equal texts, and how many rows are alone in theirs.
+    """Return the size of the smallest group of rows with equal texts, and the number of unique rows.
 
-    Nothing is kept of the texts: with neutral columns nearly every row may be another one.
+    Texts are not kept, because with neutral columns nearly all rows may be different.
     """
     smallest, alone = 0, 0
     for batch in rows.count_texts(names, complete):
@@ -168,20 +168,20 @@ def group_sizes_in(rows: Engine, names: Sequence[str], complete: Sequence[str] =
 
 
 def open_published(given: Any, reading: Reading | None = None) -> Source:
-    """Open a published file or frame as its readers see it: what it shows is neither trimmed nor read otherwise."""
+    """Open a published file or frame as its readers see it, without trimming or parsing."""
     if isinstance(given, Source):
         return given
     return Source(open_rows(given, replace(reading or Reading(), as_it_stands=True)), published=True)
 
 
 def blank_columns(file: Source, names: Iterable[str]) -> list[str]:
-    """List the columns of a published file that kept blanks around values, for then so must its original."""
+    """List the columns of a published file with blanks around values; its original must have them, too."""
     texts = {name: file.engine.distinct(name).values for name in names if name in file.engine.columns}
     return [name for name, values in texts.items() if any(text and _has_blanks(text) for text in values)]
 
 
 def _has_blanks(text: str) -> bool:
-    """Say whether a published text, or a member of a set that it is, has blanks around it."""
+    """Return whether a published text, or a member of its set, has blanks around it."""
     members = [member for member, _ in set_members(text) or ()]
     return any(part != part.strip(BLANKS) for part in (text, *members))
 
@@ -196,7 +196,7 @@ def open_source(given: Any, reading: Reading) -> Source:
 
 
 def _coded(texts: Any, known: dict[str | None, int], missing: str | None) -> Codes:
-    """Give every text of a batch its number among all texts seen so far; `missing` stands for missing values."""
+    """Return the number of each text of a batch among all texts so far; `missing` replaces missing values."""
     coded = texts if isinstance(texts, pa.DictionaryArray) else texts.dictionary_encode("encode")
     listed = (missing if text is None else text for text in coded.dictionary.to_pylist())
     numbers = [known.setdefault(text, len(known)) for text in listed]
@@ -209,14 +209,14 @@ def _coded(texts: Any, known: dict[str | None, int], missing: str | None) -> Cod
 
 
 def text_column(texts: Any) -> TextColumn:
-    """Read an Arrow column, row by row; a missing value is the empty text."""
+    """Read an Arrow column row by row; a missing value is the empty text."""
     known: dict[str | None, int] = {}
     whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     return _column(known, [_coded(whole, known, "")])
 
 
 def _column(known: Mapping[str | None, int], parts: Sequence[Codes]) -> TextColumn:
-    """Make a column of texts with numbers and of its parts; engines list texts in any order, a column in theirs."""
+    """Return a column from numbered texts and its parts; its texts are ordered, unlike those of engines."""
     order = sorted(known, key=lambda text: (text is None, text or ""))
     codes = np.concatenate(parts) if parts else np.zeros(0, np.int32)
     if order != list(known):
@@ -227,14 +227,14 @@ def _column(known: Mapping[str | None, int], parts: Sequence[Codes]) -> TextColu
 
 
 def _named(texts: Iterable[str | None]) -> tuple[str, ...]:
-    """Call missing values by the empty text, and the empty text otherwise where a column has both."""
+    """Replace missing values by the empty text, and the empty text by `EMPTY` if a column has both."""
     listed = list(texts)
     empty = EMPTY if None in listed else ""
     return tuple("" if text is None else text or empty for text in listed)
 
 
 def number_combinations(columns: Sequence[TextColumn], length: int) -> tuple[Counts, Counts]:
-    """Number distinct combinations of codes: the first position of each, and the number at every position."""
+    """Number distinct combinations of codes: the first index of each, and the number at every index."""
     key, size = np.zeros(length, np.int64), 1
     for column in columns:
         if size * len(column.texts) > LARGEST_KEY:
@@ -246,7 +246,7 @@ def number_combinations(columns: Sequence[TextColumn], length: int) -> tuple[Cou
 
 
 def number_keys(key: Counts, size: int) -> tuple[Counts, Counts]:
-    """Number the distinct keys below `size` in rising order: the position of one of each, and every key's number."""
+    """Number the distinct keys below `size` in ascending order: the index of one of each, and every key's number."""
     if (key[1:] >= key[:-1]).all():
         new = np.ones(len(key), np.bool_)
         new[1:] = key[1:] != key[:-1]

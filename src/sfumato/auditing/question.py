@@ -1,7 +1,7 @@
-"""What an audit is asked: which file, by which columns, against what; and how its columns are then counted.
+"""The question of an audit: the file, its columns, the comparison; and how the columns are counted.
 
-A study says where its table is and how it is read: roles, hierarchies, texts that mean missing, encoding. So who names
-the study of the original can forget none of it.
+A study contains the place of its table and its reading options: roles, hierarchies, texts that mean missing, encoding.
+So naming the study of the original provides all of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,19 +37,19 @@ OF_ORIGINAL = (
     *("na", "original_encoding", "hierarchies", "weight"),
     *("decimal_comma", "decimal_point", "dates", "as_written"),
 )
-"""What a study says of how its table is read."""
+"""Options of reading the original that a study contains."""
 
 MOST_MATCHED = 1_000_000
-"""Up to so many records rows are matched by neutral columns too: with these nearly every row is another one, and all
-would have to be brought here. Of more, engines compare neutral columns by digests."""
+"""The most records that are matched by neutral columns, too: with these nearly all rows are different and are loaded. For
+more, engines compare neutral columns by digests."""
 
 MOST_WORST = 3
-"""How many groups are shown for each way of being the worst."""
+"""The most groups shown for each kind of worst group."""
 
 
 @dataclass(frozen=True)
 class AuditQuestion:
-    """Which file is audited, by which columns, against what."""
+    """The audited file, its columns, and the comparison."""
 
     file: Source
     quasi: tuple[str, ...]
@@ -59,21 +59,21 @@ class AuditQuestion:
     suppressed: Suppressed | None
     household: str | None = None
     person: str | None = None
-    """The original's column that says whose record it is."""
+    """The original's person column."""
 
     missing: Missing = "value"
     na: tuple[str, ...] = ()
     require: str | None = None
-    """What decides, if anything does: then rows that show nothing are a group, unless it was said what they are."""
+    """The requirement, if any: with it, rows with `*` only are a group, unless declared otherwise."""
 
     weights: Mapping[str, float] = field(default_factory=dict)
-    """How much a loss in every quasi-identifier counts; nothing where all count alike."""
+    """The weights of quasi-identifiers in losses; empty if they are equal."""
 
     apart: tuple[str, ...] = ()
     """Columns of both files that are not compared here: a column of items."""
 
     neutral: tuple[str, ...] = ()
-    """Further columns that tell groups apart: those that an attacker may know although they were called neutral."""
+    """Further columns that define groups: neutral columns that an attacker may know."""
 
     @cached_property
     def judges_values(self) -> bool:
@@ -104,7 +104,7 @@ class AuditQuestion:
             self.original.check(self.sensitive, t("notice.sensitive_original"))
 
     def _check_person(self) -> None:
-        """Raise where persons cannot be counted."""
+        """Raise if persons cannot be counted."""
         if self.original is None:
             raise refusal("audit_error.persons_alone", person=self.person)
         others = {"--group": self.group, "--missing any": self.missing == "any", "--include-neutral": self.neutral}
@@ -118,11 +118,11 @@ class AuditQuestion:
 
     @property
     def grouping(self) -> tuple[str, ...]:
-        """The columns whose texts tell groups apart."""
+        """The columns whose texts define groups."""
         return (*self.quasi, *self.neutral) if self.group is None else (self.group,)
 
     def count(self, more: Sequence[str]) -> tuple[Counted, int]:
-        """Count the file over the columns that tell groups apart and some more; also the rows of `*` left out."""
+        """Count the file by the grouping columns and some more; return also the omitted rows of `*`."""
         columns = dict.fromkeys([*(() if self.group is None else (self.group,)), *self.quasi, *self.neutral, *more])
         counted = self.file.count(list(columns))
         counted = reread(counted, [name for name in more if name in self.sensitive], {EMPTY: ""})
@@ -140,14 +140,14 @@ class AuditQuestion:
         return counted.where(~stars), left_out
 
     def covering(self, counted: Counted) -> Counted:
-        """Return what the counted texts cover: an empty text what misses, or everything where it matches all."""
+        """Return the covered values of the counted texts: an empty text covers missing values, or everything."""
         counted = reread(counted, list(counted.columns), {EMPTY: ""})
         return counted if self.missing == "value" else reread(counted, self.quasi, {"": STAR})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PublishedAttribute(Quiet):
-    """One sensitive attribute as the file shows it (or none): the counted tuples, and the group of each."""
+    """One published sensitive attribute (or none): the counted tuples, and the group of each."""
 
     spoken: ClassVar[tuple[str, ...]] = ("name",)
 
@@ -156,19 +156,19 @@ class PublishedAttribute(Quiet):
     number: Counts
     profile: Profile | None
     column: TextColumn | None = None
-    """The published values as they are counted."""
+    """The counted published values."""
 
     texts: tuple[str, ...] = ()
-    """The values of the file and of the table that it is compared with, before look-alikes became one."""
+    """The values of the file and of the compared table, before look-alikes were merged."""
 
     def shown(self, group: int, names: Sequence[str]) -> dict[str, str]:
-        """Return what a group shows."""
+        """Return the published texts of a group."""
         return self.counted.show(int(self.first[group]), names)
 
 
 @dataclass(frozen=True, repr=False)
 class WorstGroup(Quiet):
-    """A group that stands out, by what a reader of the file sees of it."""
+    """A worst group, by its published texts."""
 
     spoken: ClassVar[tuple[str, ...]] = ("why", "sensitive")
 
@@ -177,7 +177,7 @@ class WorstGroup(Quiet):
     shows: Mapping[str, str]
     size: int
     dominant: str | None
-    """The commonest sensitive value."""
+    """The most frequent sensitive value."""
 
     share: float | None
     """The share of that value in the group."""
@@ -186,7 +186,7 @@ class WorstGroup(Quiet):
 
 
 def given_hierarchies(asked: AuditQuestion, original: Any, given: Any) -> dict[str, Hierarchy]:
-    """Build the hierarchies that were given, or those of the table that the original is."""
+    """Return the given hierarchies, or those of the original table."""
     if given is None and isinstance(original, Table):
         return {**original.hierarchies, **original.fine}
     if given is None and isinstance(original, str) and original in DATASETS and not Path(original).exists():
@@ -197,7 +197,7 @@ def given_hierarchies(asked: AuditQuestion, original: Any, given: Any) -> dict[s
 
 
 def given_weights(quasi: tuple[str, ...], original: Any, given: Mapping[str, float] | None) -> dict[str, float]:
-    """Return the weights that were given, or those of the table that the original is."""
+    """Return the given weights, or those of the original table."""
     if given and original is None:
         raise refusal("audit_error.weights_alone")
     if given is None and isinstance(original, Table):
@@ -217,7 +217,7 @@ def _observed(asked: AuditQuestion, name: str) -> Any:
 
 
 def attribute_of(asked: AuditQuestion, name: str, counted: Counted, hierarchy: Hierarchy | None) -> PublishedAttribute:
-    """Count one sensitive attribute in every group, and in the table that is compared with."""
+    """Count one sensitive attribute in every group, and in the compared table."""
     published = canonical(name, counted.columns[name], hierarchy)
     table, weights = published, counted.counts
     if asked.original is not None:
@@ -234,7 +234,7 @@ def attribute_of(asked: AuditQuestion, name: str, counted: Counted, hierarchy: H
 
 
 def canonical(name: str, column: TextColumn, hierarchy: Hierarchy | None) -> TextColumn:
-    """Call sensitive values by the labels of their leaves, if they have a hierarchy (`22` may stand as `20-24`)."""
+    """Rename sensitive values to the labels of their leaves, if they have a hierarchy (`22` may become `20-24`)."""
     if hierarchy is None:
         return column
     domain = hierarchy.with_missing() if "" in column.texts else hierarchy
@@ -249,7 +249,7 @@ def group_sizes(attribute: PublishedAttribute) -> Counts:
 def worst_groups(
     asked: AuditQuestion, attributes: Mapping[str, PublishedAttribute], one: PublishedAttribute, sizes: Counts
 ) -> tuple[WorstGroup, ...]:
-    """Show the smallest groups, and for every sensitive attribute the least diverse and those farthest from Q."""
+    """Return the smallest groups, and for each sensitive attribute the least diverse and those farthest from Q."""
     worst = []
     name = next(iter(attributes), None)
     for place in _least(sizes, sizes):
@@ -264,10 +264,10 @@ def worst_groups(
 
 
 def _least(values: NDArray[Any], sizes: Counts) -> list[int]:
-    """Find the groups with the least values, the smallest first among equals."""
+    """Return the groups with the least values, the smallest first among equals."""
     last = min(MOST_WORST, len(values)) - 1
     candidates = np.flatnonzero(values == values.min())
-    if len(candidates) <= last:  # where many are equal, to look for the next ones would take long
+    if len(candidates) <= last:  # for many equal ones a search for the next would be slow
         candidates = np.flatnonzero(values <= np.partition(values, last)[last])
     order = np.lexsort((sizes[candidates], values[candidates]))
     return [int(place) for place in candidates[order[:MOST_WORST]]]
@@ -290,7 +290,7 @@ def _described(
 
 
 def study_file(given: Any) -> Path | None:
-    """Return the study that an original is named by: a file that ends in .toml, or the one in the folder of a map."""
+    """Return the study of an original: a file that ends in .toml, or the one in the folder of a map."""
     if not isinstance(given, str | Path):
         return None
     path = Path(given)
@@ -300,7 +300,7 @@ def study_file(given: Any) -> Path | None:
 
 
 def opened_original(given: Any, options: Mapping[str, Any]) -> Any:
-    """Open the table of a study; anything else is returned as it is. `options` say how else it would be read."""
+    """Open the table of a study; other objects are returned unchanged. `options` are alternative reading options."""
     path = study_file(given)
     if path is None:
         return given
@@ -321,9 +321,9 @@ def opened_original(given: Any, options: Mapping[str, Any]) -> Any:
 def roles_in(
     columns: Sequence[str], quasi: tuple[str, ...], sensitive: tuple[str, ...], original: Any
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return quasi-identifiers and sensitive columns: those named, or where none is those of the original's roles.
+    """Return quasi-identifiers and sensitive columns: the named ones, or if none is, those of the original's roles.
 
-    A release may leave sensitive columns out, so of these only what stands in the file is taken.
+    A release may lack sensitive columns, so only those in the file are used.
     """
     if quasi or not isinstance(original, Table):
         return quasi, sensitive

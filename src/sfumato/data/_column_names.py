@@ -1,14 +1,13 @@
-"""What single values look like: e-mail addresses, telephone numbers, national numbers with their check digits, codes.
+"""Recognition of columns by their values and names.
 
-A likeness is a test of one text; check digits are those of python-stdnum. Those made of digits alone (`weak`) need
-many values before they say anything: one number in ten passes a check digit by chance.
+**Values**: e-mail addresses, telephone numbers, national numbers with their check digits, codes. A likeness is a test
+of one text; check digits are those of python-stdnum. Tests of digits alone (`weak`) need many values, because one
+number in ten passes a check digit by chance.
 
-What the name of a column says of its content, in English, German, French, Spanish, Italian, Dutch and neighbours.
-
-A name is cut into words (`dateOfBirth`, `date-of-birth` and `DATE_OF_BIRTH` are the same three), accents are dropped,
-and the first meaning of which a word or phrase stands in the name is taken. The order of the list in
-`data/column_names.toml` decides: what names a person comes before everything, an age at a diagnosis is an
-age, a degree of a charge is no education.
+**Names**, in English, German, French, Spanish, Italian, Dutch and related languages. A name is split into words
+(`dateOfBirth`, `date-of-birth` and `DATE_OF_BIRTH` are the same three), accents are removed, and the first meaning with
+a matching word or phrase is used. The order in `data/column_names.toml` decides: names of persons come first, an age at
+a diagnosis is an age, a degree of a charge is no education.
 """
 
 import re
@@ -38,31 +37,31 @@ WORD = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True)
 class ColumnMeaning:
-    """Something columns are about: what it is, the role it suggests, and the words by which it is named."""
+    """A meaning of columns: a description, the suggested role, and the words in their names."""
 
     what: str
     role: Role
     words: str
-    """Words and phrases (`date_of_birth`). A star stands for any letters before or after a word; `^` and `$` say that
-    the name begins or ends there: `^first$` is the whole name."""
+    """Words and phrases (`date_of_birth`). A star is any letters before or after a word; `^` and `$` are the beginning
+    and the end of the name: `^first$` is the whole name."""
 
     nominal: bool = True
-    """Whether numbers are only names here, without an order."""
+    """Whether its numbers are only labels, without an order."""
 
     weak: bool = False
-    """Whether the name alone is no reason: values must be different in many records as well."""
+    """Whether the name alone does not suffice: values must also differ in many records."""
 
     beside: str = ""
-    """The list of words one of which must stand in the name too."""
+    """A list of words, one of which must also be in the name."""
 
     @cached_property
     def phrases(self) -> tuple[re.Pattern[str], ...]:
-        """The words and phrases, one by one, as they stand in a name with `_` around every word."""
+        """The patterns of words and phrases, for a name with `_` around every word."""
         return _patterns(self.words)
 
     @cached_property
     def companions(self) -> tuple[re.Pattern[str], ...]:
-        """The words beside, likewise."""
+        """The patterns of the further words."""
         return _patterns(bundled_facts("column_names")[self.beside])
 
     @cached_property
@@ -71,7 +70,7 @@ class ColumnMeaning:
         return frozenset(phrase.strip("^$").replace("_", "") for phrase in self.words.split() if "*" not in phrase)
 
     def is_meant(self, words: tuple[str, ...]) -> bool:
-        """Say whether a name of these words is about this."""
+        """Return whether a name of these words has this meaning."""
         spaced = f"_{'_'.join(words)}_"
         if self.beside and not any(pattern.search(spaced) for pattern in self.companions):
             return False
@@ -94,18 +93,18 @@ REACH = "a way to reach a person"
 
 @cache
 def _meanings() -> tuple[ColumnMeaning, ...]:
-    """Return what columns can be about, in the order in which it is looked for."""
+    """Return the meanings of columns, in order of priority."""
     return tuple(ColumnMeaning(**entry) for entry in bundled_facts("column_names")["meanings"])
 
 
 @cache
 def _words(key: str) -> frozenset[str]:
-    """Return a list of words of the file: `persons`, `keys`, `counted`."""
+    """Return a list of words from the file: `persons`, `keys`, `counted`."""
     return frozenset(bundled_facts("column_names")[key].split())
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """Cut a column's name into plain words in lower case."""
+    """Split a column's name into plain words in lower case."""
     plain = unicodedata.normalize("NFKD", HUMP.sub(" ", name).replace("ß", "ss"))
     letters = "".join(letter for letter in plain if not unicodedata.combining(letter))
     letters = letters.replace("ø", "o").replace("Ø", "O").replace("ł", "l").replace("Ł", "L")
@@ -113,24 +112,24 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def meaning_of(name: str) -> ColumnMeaning | None:
-    """Find what a column's name says it is about; None where it says nothing that is known."""
+    """Return the meaning of a column's name; None if it is unknown."""
     words = words_of(name)
     return next((meaning for meaning in _meanings() if meaning.is_meant(words)), None)
 
 
 def may_number_persons(name: str) -> bool:
-    """Say whether a name may be that of a person's number: `patient`, `nr`, `Patient ID`, but no `number`."""
+    """Return whether a name may be that of a person's number: `patient`, `nr`, `Patient ID`, but not `number`."""
     words = words_of(name)
     return bool(words) and set(words) <= _words("persons") | _words("keys") and not set(words) <= _words("counted")
 
 
 def is_counted(name: str) -> bool:
-    """Say whether a column is named like a count or a duration."""
+    """Return whether a column is named like a count or a duration."""
     return not _words("counted").isdisjoint(words_of(name))
 
 
 ENOUGH = 10
-"""Distinct values that must pass before a check digit is believed."""
+"""The least number of distinct values that must pass a check digit."""
 
 NEARLY_ALL = 0.95
 FRENCH = r"[1-478]\d{2}(0[1-9]|1[0-2]|[2-9]\d)(\d{2}|2[AB])\d{8}"
@@ -139,7 +138,7 @@ FRENCH = r"[1-478]\d{2}(0[1-9]|1[0-2]|[2-9]\d)(\d{2}|2[AB])\d{8}"
 
 @dataclass(frozen=True)
 class Likeness:
-    """Something a value can look like, and the role this suggests."""
+    """A recognizable kind of value, and the suggested role."""
 
     what: str
     role: Role
@@ -153,7 +152,7 @@ def _match(pattern: str, flags: int = re.IGNORECASE) -> Callable[[str], bool]:
 
 
 def _numbered(check: Callable[[str], bool], shape: str) -> Callable[[str], bool]:
-    """Test numbers that may be written with blanks, points or dashes: their shape, and their check digits."""
+    """Return a test of numbers that may contain blanks, points or dashes: their shape, and their check digits."""
     compiled = re.compile(shape, re.IGNORECASE | re.ASCII)
 
     def test(text: str) -> bool:
@@ -164,12 +163,12 @@ def _numbered(check: Callable[[str], bool], shape: str) -> Callable[[str], bool]
 
 
 def is_spanish(number: str) -> bool:
-    """Say whether a number is a Spanish DNI, or the NIE of a foreigner."""
+    """Return whether a number is a Spanish DNI, or the NIE of a foreigner."""
     return bool(dni.is_valid(number) or nie.is_valid(number))
 
 
 def is_ip(text: str) -> bool:
-    """Say whether a text is an IP address."""
+    """Return whether a text is an IP address."""
     try:
         ip_address(text)
     except ValueError:
@@ -178,7 +177,7 @@ def is_ip(text: str) -> bool:
 
 
 def is_phone(text: str) -> bool:
-    """Say whether a text is a telephone number written as one: with a prefix or with marks between its parts."""
+    """Return whether a text is written like a telephone number: with a prefix or with marks between its parts."""
     written = re.fullmatch(r"(\+|00|\(?0|\(\d)?[\d ()./\-]{5,24}(\s*(x|ext\.?)\s*\d+)?", text) is not None
     marked = text.startswith(("+", "(", "00")) or bool(re.search(r"\d[ /\-]\(?\d{2,}", text))
     digits = sum(letter.isdigit() for letter in text)
@@ -207,13 +206,13 @@ LIKENESSES = (
     Likeness("British postcodes", "quasi", _match(r"[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}")),
     Likeness("ICD-10 diagnoses", "sensitive", _match(r"[A-TV-Z]\d[0-9AB](\.[0-9A-Z]{1,4})?", 0), weak=True),
 )
-"""In the order in which they are tried."""
+"""In the order of tests."""
 
 VAGUE = {"other", "none", "unknown"}
 
 
 def likeness_of(values: Sequence[str]) -> Likeness | None:
-    """Find what distinct values look like, nearly all of them; None if like nothing that is known."""
+    """Return the kind of nearly all distinct values; None if it is unknown."""
     stripped = [value.strip() for value in values]
     for likeness in LIKENESSES:
         if len(stripped) >= (ENOUGH if likeness.weak else 1):
@@ -224,7 +223,7 @@ def likeness_of(values: Sequence[str]) -> Likeness | None:
 
 
 def vocabulary_of(values: Sequence[str]) -> tuple[str, Role] | None:
-    """Find the vocabulary that most of a few categories are from: two of them at least."""
+    """Return the vocabulary of most of a few categories, at least two of them."""
     plain = {value.strip().casefold().replace(" ", "-") for value in values}
     for vocabulary in bundled_facts("column_names")["vocabularies"]:
         known = plain.intersection(vocabulary["words"].split())

@@ -1,6 +1,6 @@
-"""The tables that come with sfumato: Adult, with hierarchies of our own that are frozen (results depend on them).
+"""The bundled tables: Adult, with frozen hierarchies of our own, because results depend on them.
 
-The baskets that come with sfumato: Online Retail, what each customer of a British gift shop bought.
+The bundled baskets: Online Retail, the purchases of each customer of a British gift shop.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A bundled table and the roles it has unless others are asked for."""
+    """A bundled table with its default roles."""
 
     name: str
     records: int
@@ -38,7 +38,7 @@ class Dataset:
     sensitive: tuple[str, ...]
     parts: tuple[str, ...]
     complete: bool
-    """Whether records with a missing value are left out."""
+    """Whether records with a missing value are dropped."""
 
     def __post_init__(self) -> None:
         for name in ("quasi", "sensitive", "parts"):
@@ -56,7 +56,7 @@ def load(
     neutral: Iterable[str] = (),
     missing: Missing = "value",
 ) -> Any:
-    """Load bundled data: a table with its usual roles or others, or sets of items."""
+    """Load bundled data: a table with its default roles or others, or sets of items."""
     if name in BASKETS:
         return load_baskets(name)
     dataset = find(name)
@@ -71,12 +71,12 @@ def load(
 
 
 def names_bundled(source: Any) -> bool:
-    """Say whether a source names a bundled table and no file."""
+    """Return whether a source is the name of a bundled table and of no file."""
     return isinstance(source, str | Path) and str(source) in DATASETS and not Path(source).is_file()
 
 
 def open_source(source: Any, reading: Reading) -> Engine:
-    """Open the rows of any source: a bundled table by its name, a frame that is held, or what the engines take."""
+    """Open the rows of any source: a bundled table by its name, a frame, or a source of an engine."""
     if isinstance(source, Frame):
         return open_rows(source.content, replace(reading, origin=source.origin))
     if names_bundled(source):
@@ -87,7 +87,7 @@ def open_source(source: Any, reading: Reading) -> Engine:
 
 
 def check_named(source: str | Path, what: str, bundled: Iterable[str]) -> None:
-    """Raise where a word is the name of neither a file nor something that comes with sfumato."""
+    """Raise if a name is neither that of a file nor of bundled data."""
     path = Path(source)
     if not path.exists() and path.name == str(source) and not path.suffix:
         known = ", ".join(bundled)
@@ -95,7 +95,7 @@ def check_named(source: str | Path, what: str, bundled: Iterable[str]) -> None:
 
 
 def find(name: str) -> Dataset:
-    """Look a bundled table up by name."""
+    """Return a bundled table by name."""
     if name not in DATASETS:
         raise refusal("no_bundled_table", name=name, DATASETS=", ".join(DATASETS))
     return DATASETS[name]
@@ -110,7 +110,7 @@ def frame(name: str) -> pa.Table:
 
 
 def hierarchies(name: str) -> dict[str, Declared]:
-    """Return the declared hierarchies of a bundled table; whoever adds to them adds to a copy."""
+    """Return a copy of the declared hierarchies of a bundled table."""
     return dict(_declared(name))
 
 
@@ -123,7 +123,7 @@ def _declared(name: str) -> Mapping[str, Declared]:
 
 @dataclass(frozen=True)
 class BundledBaskets:
-    """Bundled baskets, and how many there are."""
+    """Bundled baskets with their number."""
 
     name: str
     records: int

@@ -1,13 +1,11 @@
-"""Cells: the table compressed to distinct tuples of codes with a count each, and histograms of groups of them.
+"""Cells: the table compressed to distinct tuples of codes with counts, and histograms of groups of them.
 
-All search and all measures run on these values; nothing here knows where the rows are. Attributes stand in the
-order of their names, so no result can depend on the order of columns; cells stand in lexicographic order, so no
-result can depend on the order of rows.
+All searches and measures use these values, independent of the place of the rows. Attributes are ordered by name, so no
+result depends on the order of columns; cells are in lexicographic order, so no result depends on the order of rows.
 
-Weights of quasi-identifiers: how much a loss in each of them counts (Xu et al. 2006, whom Dewri et al. follow).
-
-A loss is the weighted mean over the quasi-identifiers. Only the ratios of weights matter: makers and measures read them
-scaled to a mean of 1, so that a table without weights is one whose weights are all 1.
+Weights of quasi-identifiers (Xu et al. 2006, as in Dewri et al.): a loss is the weighted mean over the
+quasi-identifiers. Only the ratios of weights matter. They are scaled to a mean of 1, so a table without weights has
+weights of 1.
 """
 
 from __future__ import annotations
@@ -33,11 +31,11 @@ from sfumato.runtime.threads import Once, together
 from sfumato.texts.catalogue import refusal, t
 
 Weights = tuple[tuple[str, float], ...]
-"""The weight of every quasi-identifier, in the order of their names; nothing where all count alike."""
+"""The weight of each quasi-identifier, ordered by name; empty if they are equal."""
 
 
 def weights_of(quasi: Iterable[str], given: Mapping[str, float]) -> Weights:
-    """Give every quasi-identifier its weight, 1 where none is given; raises where one cannot be a weight."""
+    """Return the weight of each quasi-identifier, by default 1; raise for an invalid weight."""
     names = sorted(quasi)
     for name, weight in given.items():
         if name not in names:
@@ -50,7 +48,7 @@ def weights_of(quasi: Iterable[str], given: Mapping[str, float]) -> Weights:
 
 
 def read_weights(texts: Iterable[str]) -> dict[str, float]:
-    """Read weights from texts such as `age=2, "zip, code"=0.5`."""
+    """Parse weights from texts such as `age=2, "zip, code"=0.5`."""
     weights: dict[str, float] = {}
     for name, value in named_entries("weights", ", ".join(texts), "age=2, sex=0.5"):
         try:
@@ -61,14 +59,14 @@ def read_weights(texts: Iterable[str]) -> dict[str, float]:
 
 
 def scaled(weights: Sequence[float]) -> list[float]:
-    """Scale weights to a mean of 1, by their decimal digits: 0.1 and 0.3 are the very same as 1 and 3."""
+    """Scale weights to a mean of 1, by their decimal digits: 0.1 and 0.3 are exactly the same as 1 and 3."""
     exact = [Fraction(str(weight)) for weight in weights]
     total = sum(exact)
     return [float(weight * len(exact) / total) for weight in exact]
 
 
 def weights_in_words(weights: Mapping[str, float]) -> list[str]:
-    """Say which weights were used, as a sentence without its end; nothing where all count alike."""
+    """Return the weights as a sentence without full stop; empty if they are equal."""
     if not weights:
         return []
     each = ", ".join(f"{name} {weight:g}" for name, weight in weights.items())
@@ -78,19 +76,19 @@ def weights_in_words(weights: Mapping[str, float]) -> list[str]:
 
 @dataclass(frozen=True, repr=False)
 class Quasi(Quiet):
-    """A quasi-identifier: its name and the hierarchy whose leaf codes the cells hold."""
+    """A quasi-identifier: its name and the hierarchy of its leaf codes."""
 
     spoken: ClassVar[tuple[str, ...]] = ("name",)
 
     name: str
     hierarchy: Hierarchy
     weight: float = 1.0
-    """How much a loss in it counts beside the others."""
+    """The weight of its loss."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sensitive(Quiet):
-    """A sensitive attribute: the values that occur, in the order of their hierarchy, and how often (Q)."""
+    """A sensitive attribute: the values that occur, in the order of their hierarchy, and their frequencies (Q)."""
 
     spoken: ClassVar[tuple[str, ...]] = ("name",)
 
@@ -99,7 +97,7 @@ class Sensitive(Quiet):
     leaves: NDArray[np.int32]
     counts: Counts
     by_persons: NDArray[np.float64] | None = None
-    """Q where persons are counted: the records of every person weigh one together."""
+    """Q if persons are counted: the records of each person have a total weight of one."""
 
     @property
     def size(self) -> int:
@@ -112,7 +110,7 @@ class Sensitive(Quiet):
         return [self.hierarchy.leaves[leaf] for leaf in self.leaves]
 
     def check_look_alikes(self) -> None:
-        """Raise where two values look alike: an auditor counts them as one, so they may not count as two."""
+        """Raise if two values look alike: an audit counts them as one."""
         if self._look_alikes:
             first, second = map(ascii_where_unclear, self._look_alikes[0][:2])
             raise refusal("sensitive_look_alikes", sensitive=self, first=first, second=second)
@@ -134,7 +132,7 @@ class Sensitive(Quiet):
 
 
 def spans_of(sensitive: Sequence[Sensitive]) -> Counts:
-    """Say where the values of each of some attributes stand, side by side: starts and the end."""
+    """Return the first histogram columns of some attributes, and the end."""
     return np.cumsum([0, *(attribute.size for attribute in sensitive)], dtype=np.int64)
 
 
@@ -152,7 +150,7 @@ class Cells(Quiet):
 
     counts: Counts
     persons: PersonPairs | None = None
-    """Whose records they are, where persons are counted."""
+    """The persons of records, if these are counted."""
 
     @property
     def size(self) -> int:
@@ -166,7 +164,7 @@ class Cells(Quiet):
 
     @cached_property
     def spans(self) -> Counts:
-        """Where each sensitive attribute's values stand among the columns of a histogram: starts and the end."""
+        """The first histogram column of each sensitive attribute, and the end."""
         return spans_of(self.sensitive)
 
     def span(self, position: int) -> slice:
@@ -175,7 +173,7 @@ class Cells(Quiet):
 
     @cached_property
     def columns(self) -> Counts:
-        """For every cell the columns of a histogram it adds to, one per sensitive attribute."""
+        """For each cell its histogram columns, one per sensitive attribute."""
         return self.values.astype(np.int64) + self.spans[:-1]
 
     @cached_property
@@ -185,12 +183,12 @@ class Cells(Quiet):
 
     @cached_property
     def once(self) -> Once:
-        """What makers found out for one release, and another one may need as well: groups, whatever their form."""
+        """Intermediate results of makers that several releases need: groups, in any form."""
         return Once()
 
     @cached_property
     def leaf_counts(self) -> list[Counts]:
-        """The records of every leaf of every quasi-identifier; a value outside of the domain is nobody's."""
+        """The records of every leaf of every quasi-identifier; a value outside of the domain counts for no leaf."""
         counted = []
         for code, size in zip(self.codes.T, self.domains, strict=True):
             known = code >= 0
@@ -205,7 +203,7 @@ class Cells(Quiet):
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
-        """How much a loss in every quasi-identifier counts, scaled to a mean of 1."""
+        """The weight of each quasi-identifier, scaled to a mean of 1."""
         return np.array(scaled([quasi.weight for quasi in self.quasi]))
 
     @cached_property
@@ -215,7 +213,7 @@ class Cells(Quiet):
 
     @cached_property
     def points(self) -> Points:
-        """The distinct combinations of quasi-identifiers; the cells of a point stand together."""
+        """The distinct combinations of quasi-identifiers; the cells of a point are consecutive."""
         return Points.of(self.codes, self.counts)
 
     @cached_property
@@ -225,13 +223,13 @@ class Cells(Quiet):
 
     @cached_property
     def sightings(self) -> tuple[NDArray[np.float64], Counts]:
-        """For every point the persons who have each value at least once, and all; without a person column records."""
+        """For each point the persons with each value at least once, and all; without a person column records."""
         points = self.points
         persons = self.group_persons(self.assigned(points.number), len(points.codes))
         return (self.truth, points.counts) if persons is None else (persons.having.astype(float), persons.persons)
 
     def assigned(self, group: Counts) -> Assignment:
-        """Send all records of cell c to `group[c]`; where that is negative they are suppressed."""
+        """Assign all records of cell c to `group[c]`; a negative group suppresses them."""
         kept = np.flatnonzero(group >= 0)
         return Assignment(kept, group[kept], self.counts[kept])
 
@@ -248,7 +246,7 @@ class Cells(Quiet):
         return GroupPersons(self.persons, group, groups, self.columns, self.spans)
 
     def with_persons(self, persons: PersonPairs) -> Cells:
-        """Count persons from here on: in groups, and in Q."""
+        """Return the cells with persons counted, in groups and in Q."""
         cells = replace(self, persons=persons)
         whole = GroupPersons(persons, np.zeros(self.size, np.int32), 1, self.columns, self.spans)
         shares = whole.weighted[0] / persons.number
@@ -280,7 +278,7 @@ class Histograms(Quiet):
         return self.counts[:, starts[position] : starts[position + 1]]
 
     def only(self, group: int) -> Histograms:
-        """Return one group alone."""
+        """Return a single group."""
         persons = None if self.persons is None else self.persons.some(np.array([group]))
         return Histograms(self.sensitive, self.sizes[[group]], self.counts[[group]], persons)
 
@@ -290,24 +288,24 @@ class Histograms(Quiet):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountedValues(Quiet):
-    """Which values of one column the records of every cell have: of cell c at `offsets[c]:offsets[c + 1]`."""
+    """The values of one column by cell: of cell c at `offsets[c]:offsets[c + 1]`."""
 
     offsets: Counts
     values: Counts
-    """Positions in `labels`."""
+    """Indices of `labels`."""
 
     counts: Counts
-    """How many records of the cell have the value."""
+    """The number of records of the cell with the value."""
 
     labels: tuple[str | None, ...]
     """The values as text; None is the missing one."""
 
     numbers: NDArray[np.float64]
-    """The values as numbers: of a leaf that stands for a stretch its middle, NaN where there is none."""
+    """The values as numbers: of a leaf that is an interval its middle, NaN without a number."""
 
 
 def counted_leaves(hierarchy: Hierarchy, codes: NDArray[np.int32], counts: Counts) -> CountedValues:
-    """Say which leaf of a coded column every cell has: one each."""
+    """Return the leaf of each cell in a coded column."""
     labels: list[str | None] = list(hierarchy.leaves)
     numbers = np.full(len(labels), np.nan)
     firsts, lasts = np.asarray(hierarchy.firsts, np.float64), np.asarray(hierarchy.lasts, np.float64)
@@ -320,7 +318,7 @@ def counted_leaves(hierarchy: Hierarchy, codes: NDArray[np.int32], counts: Count
 
 
 def find_sensitive(sensitive: Sequence[Sensitive], name: str | None) -> int:
-    """Find the position of a sensitive attribute; None means the only one there is."""
+    """Return the index of a sensitive attribute; None is the only one."""
     names = [attribute.name for attribute in sensitive]
     if not names:
         raise refusal("requirement_about_sensitive_attribute")
@@ -334,7 +332,7 @@ def find_sensitive(sensitive: Sequence[Sensitive], name: str | None) -> int:
 def sensitive_attribute(
     name: str, hierarchy: Hierarchy, codes: NDArray[np.int32], counts: Counts
 ) -> tuple[Sensitive, NDArray[np.int32]]:
-    """Keep the leaves that occur, and say for every cell which of them it holds."""
+    """Keep the leaves that occur; return also the value of each cell."""
     leaves, values = np.unique(codes, return_inverse=True)
     totals = weighted_counts(values.ravel(), counts, len(leaves))
     if len(leaves) < 2:
@@ -369,43 +367,43 @@ class Points(Quiet):
 
     codes: Codes
     first: Counts
-    """Where each one appears first among the rows it was found in."""
+    """The index of the first row of each."""
 
     number: Counts
-    """For every one of those rows, which point it is."""
+    """For each row, the index of its point."""
 
     counts: Counts
 
     @staticmethod
     def of(rows: Codes, counts: Counts | NDArray[np.float64]) -> Points:
-        """Find the distinct rows; each row has so many records."""
+        """Return the distinct rows; each row has a number of records."""
         first, number = distinct_rows(rows)
         return Points(np.ascontiguousarray(rows[first]), first, number, weighted_counts(number, counts, len(first)))
 
     def select(self, columns: Sequence[int]) -> Points:
-        """Look at some columns only: the points that remain, and which of them every point here is."""
+        """Return the points of some columns; each has the indices of its points here."""
         return Points.of(self.codes[:, list(columns)], self.counts)
 
 
 def weighted_counts(number: NDArray[np.integer], weights: Counts | NDArray[np.float64] | None, groups: int) -> Counts:
-    """Add up the whole weights of every group's rows, or count them (exactly: no total comes near 2^53)."""
+    """Sum the whole weights of every group's rows, or count them (exactly: no total is near 2^53)."""
     return np.rint(np.bincount(number, weights=weights, minlength=groups)).astype(np.int64)
 
 
 def ranges(number: Counts, low: Codes, high: Codes) -> tuple[Codes, Codes]:
-    """Return the smallest `low` and the largest `high` of the rows of every group that has any, in rising order."""
+    """Return the smallest `low` and the largest `high` of the rows of every nonempty group, in ascending order."""
     order = np.argsort(number, kind="stable")
     starts = np.flatnonzero(np.diff(number[order], prepend=-1))
     return np.minimum.reduceat(low[order], starts), np.maximum.reduceat(high[order], starts)
 
 
 def laid_out(parts: Sequence[NDArray[Number]]) -> tuple[NDArray[Number], Counts]:
-    """Put arrays one behind the other, as kernels read them; say where each starts, and where the last one ends."""
+    """Concatenate arrays for kernels; return also the start of each, and the end."""
     return np.concatenate(parts), np.cumsum([0, *map(len, parts)], dtype=np.int64)
 
 
 def distinct_rows(rows: Codes) -> tuple[Counts, Counts]:
-    """Find the distinct rows: the position of each one's first appearance, in that order, and each row's number."""
+    """Return the index of the first occurrence of each distinct row, in order, and each row's number."""
     rows = np.ascontiguousarray(rows)
     if rows.shape[1] == 0:
         return np.zeros(min(len(rows), 1), np.int64), np.zeros(len(rows), np.int64)
@@ -414,9 +412,9 @@ def distinct_rows(rows: Codes) -> tuple[Counts, Counts]:
 
 @kernel
 def number_rows(rows: NDArray[np.integer]) -> tuple[Counts, Counts]:
-    """Number distinct rows in the order of their first appearance, by open addressing; expected linear time.
+    """Number distinct rows in the order of their first occurrence, by open addressing; expected linear time.
 
-    Returns the position of each one's first appearance, and each row's number. Rows of any whole numbers will do.
+    Returns the index of the first occurrence of each, and each row's number. Rows may be of any whole numbers.
     """
     n, width = rows.shape
     slots = slots_for(n)
@@ -451,7 +449,7 @@ def number_rows(rows: NDArray[np.integer]) -> tuple[Counts, Counts]:
 
 @kernel
 def number_numbers(numbers: Counts) -> tuple[Counts, Counts]:
-    """Do the same for rows of one number each, several times as fast."""
+    """Do the same for rows of one number each, several times faster."""
     n, bits = len(numbers), 4
     while 1 << bits < 2 * n:
         bits += 1
@@ -476,17 +474,17 @@ def number_numbers(numbers: Counts) -> tuple[Counts, Counts]:
 
 
 MANY_ENTRIES = 200_000
-"""From this many entries on, histograms are filled by two threads."""
+"""The least number of entries for which two threads fill histograms."""
 
 MOST_SHORT = 256
-"""This many sensitive values can be told apart by one byte."""
+"""The number of sensitive values that fit into one byte."""
 
 Short = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Assignment(Quiet):
-    """Where records go: `count` records of `cell` to `group`. A cell may be split; what is missing is suppressed."""
+    """The groups of records: `count` records of `cell` go to `group`. A cell may be split; the rest is suppressed."""
 
     cell: Counts
     group: Counts
@@ -494,12 +492,12 @@ class Assignment(Quiet):
 
     @cached_property
     def records(self) -> int:
-        """The number of records that are published."""
+        """The number of published records."""
         return int(self.count.sum())
 
     @cached_property
     def digest(self) -> bytes:
-        """Tell assignments apart, within one table."""
+        """Return a digest that distinguishes assignments of one table."""
         digest = hashlib.sha256()
         for part in (self.cell, self.group, self.count):
             digest.update(np.ascontiguousarray(part).data)
@@ -507,7 +505,7 @@ class Assignment(Quiet):
 
     @staticmethod
     def gathered(cell: Counts, group: Counts, count: Counts | None = None) -> Assignment:
-        """Join what goes from the same cell to the same group (without a count, single records), sorted by groups."""
+        """Merge entries of the same cell and group (without a count, single records), sorted by groups."""
         size = int(cell.max(initial=0)) + 1
         keys, number = np.unique(group * size + cell, return_inverse=True)
         return Assignment(keys % size, keys // size, weighted_counts(number, count, len(keys)))
@@ -517,28 +515,28 @@ class Assignment(Quiet):
         return weighted_counts(self.group, self.count, groups)
 
     def merged(self, into: Counts) -> Assignment:
-        """Send the records of group g to group `into[g]`; these are numbered in the order of their appearance."""
+        """Assign the records of group g to group `into[g]`; these are numbered in the order of their occurrence."""
         if len(into) == 0 or into[-1] == len(into) - 1:  # all are different
             return self
         return Assignment.gathered(self.cell, into[self.group], self.count)
 
     def only(self, groups: NDArray[np.bool_]) -> Assignment:
-        """Keep the records of some groups, which are numbered anew in their order."""
+        """Keep the records of some groups, numbered in their order."""
         kept, number = groups[self.group], np.cumsum(groups) - 1
         return Assignment(self.cell[kept], number[self.group[kept]], self.count[kept])
 
     def histograms(self, values: Codes, spans: Counts, groups: int) -> Counts:
-        """Count the values of every group: one column a kind of value, from `spans` on one column a value."""
+        """Count the values of every group; `spans` has the first histogram column of each attribute."""
         counts = np.zeros((groups, int(spans[-1])), dtype=np.int64)
         few = np.diff(spans).max(initial=0) <= MOST_SHORT
-        short = values.astype(np.uint8) if few else values  # read in no order: short ones stay in the cache
+        short = values.astype(np.uint8) if few else values  # random access: short ones remain in the cache
 
         def fill(part: slice) -> None:
             fill_histograms(short, spans, self.cell[part], self.group[part], self.count[part], counts)
 
         if len(self.group) < MANY_ENTRIES or not in_order(self.group):
             fill(slice(None))
-        else:  # two threads, each with groups of its own
+        else:  # two threads, each with different groups
             middle = int(np.searchsorted(self.group, self.group[len(self.group) // 2]))
             together(fill, (slice(middle), slice(middle, None)))
         return counts
@@ -546,7 +544,7 @@ class Assignment(Quiet):
 
 @kernel
 def in_order(numbers: Counts) -> bool:
-    """Say whether numbers never fall. Looking at all of them is faster than stopping: it takes several at a time."""
+    """Return whether numbers never decrease. Reading all of them, several at a time, is faster than stopping early."""
     falls = 0
     for i in range(1, len(numbers)):
         falls += numbers[i] < numbers[i - 1]
@@ -557,7 +555,7 @@ def in_order(numbers: Counts) -> bool:
 def fill_histograms(
     values: Codes | Short, spans: Counts, cell: Counts, group: Counts, count: Counts, counts: Counts
 ) -> None:
-    """Add every entry of an assignment to its group's histogram. Unsigned indices spare a test for negative ones."""
+    """Add every entry of an assignment to its group's histogram. Unsigned indices avoid a test for negative ones."""
     for s in range(values.shape[1]):
         for i in range(len(cell)):
             column = spans[s] + values[np.uint64(cell[i]), s]

@@ -1,16 +1,15 @@
-"""The cell budget: columns are coarsened to levels of their hierarchies until the distinct combinations are few enough.
+"""The limit on cells: columns are coarsened to levels of their hierarchies until the combinations are few enough.
 
-A search works on cells, so cells must fit into memory, however many rows there are. Above the budget the columns are
-coarsened one level at a time: first the one that loses least for what it saves, as far as single columns tell (loss of
-the level over its records, against the fall of the column's perplexity, exp of its entropy). That path depends on
-nothing but the columns' counts, so it is the same on every engine; where on it the cells are few enough is counted.
+A search works on cells, so cells must fit into memory, for any number of rows. Above the limit columns are coarsened
+one level at a time, first the one with the least loss per saving. Both are estimated from single columns: the loss of
+the level over its records, and the decrease of the column's perplexity (exp of its entropy). This order depends only on
+the columns' counts, so it is the same on every engine. The cells are counted to find the first sufficient step.
 
-Columns that an engine reads coarser before it hands their texts over: of a large table nobody lists a million texts.
-
-A declared hierarchy of days reads the day of every timestamp, one of continuous numbers the stretch of every number; so
-a rule changes nothing there but how much crosses. Codes by prefixes (ZIP+4) are different: where there are very many,
-the leaves are the longest prefixes that levels keep, and how many texts each stands for is counted, so that this loss
-is measured too.
+In a large table an engine also reads some columns coarser before it returns their texts, because a list of millions of
+texts is too long. A declared hierarchy of days needs only the day of a timestamp, one of continuous numbers only the
+interval of a number; such a rule changes only the transferred volume. Codes by prefixes (ZIP+4) are different: if there
+are very many, the leaves are the longest prefixes of the levels, and each counts its texts, so that this loss is
+measured, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,35 +26,35 @@ from sfumato.runtime.memory import machine_bytes, read_size
 from sfumato.texts.catalogue import refusal, t
 
 BYTES_OF_A_CELL = 2000
-"""What a search takes for a cell, with boxes and what measures prepare; `benchmarks/engines.py` measures it."""
+"""The memory of a search for a cell, with boxes and prepared measures, from `benchmarks/engines.py`."""
 
 SHARE = 0.5
-"""Of the memory of a machine on which nothing is declared."""
+"""The share of a machine's memory without a declaration."""
 
 
 def usual_most_cells(memory: str | None) -> int:
-    """Return how many cells fit into the memory that is declared, or into half of what the machine has."""
+    """Return the number of cells that fit into the declared memory, or into half of the machine's."""
     size = read_size("memory", memory) if memory is not None else int(SHARE * (machine_bytes() or 16 << 30))
     return max(size // BYTES_OF_A_CELL, 1)
 
 
 @dataclass(frozen=True)
 class Coarsening:
-    """To which level every column is coarsened, and how many cells there are before and after."""
+    """The level of each coarsened column, and the numbers of cells before and after."""
 
     levels: Mapping[str, int]
     before: int
     after: int
 
     def notice(self, name: str, tree: Hierarchy, most_cells: int) -> str:
-        """Say what was done to a column."""
+        """Describe the coarsening of a column."""
         coarse = len(tree.levels[self.levels[name]].starts)
         return t("notice.coarsened", name=name, coarse=coarse, tree=tree, coarsening=self, most_cells=most_cells)
 
 
 @dataclass(frozen=True)
 class BudgetedColumn:
-    """A quasi-identifier: its hierarchy, the codes of its texts, the records of every leaf, how much a loss counts."""
+    """A quasi-identifier: its hierarchy, the codes of its texts, the records of every leaf, its weight."""
 
     tree: Hierarchy
     coding: Coding
@@ -63,13 +62,13 @@ class BudgetedColumn:
     weight: float = 1.0
 
     def at(self, level: int) -> Coding:
-        """Return the codes of the nodes of a level; a value outside of the domain stays outside."""
+        """Return the codes of the nodes of a level; a value outside of the domain remains outside."""
         above = self.tree.ancestors[level]
         codes = {text: int(above[code]) if code >= 0 else code for text, code in self.coding.codes.items()}
         return Coding(self.coding.column, codes, self.coding.rule)
 
     def steps(self) -> list[tuple[float, int]]:
-        """Say for every level below the root what it costs, per what it saves beyond the level before."""
+        """Return for each level below the root its cost per saving, relative to the level before."""
         options, lost, kinds = [], 0.0, _perplexity(self.counts)
         for level in range(1, self.tree.height):
             bounds = np.array([*self.tree.levels[level].starts, self.tree.size])
@@ -88,7 +87,7 @@ def _perplexity(counts: Counts) -> float:
 
 
 def path_of(columns: Mapping[str, BudgetedColumn]) -> list[dict[str, int]]:
-    """List the levels of all columns, from none coarsened to all as far as can be, the cheapest step first."""
+    """List the levels of all columns, from none coarsened to all as far as possible, the cheapest step first."""
     left = {name: column.steps() for name, column in columns.items()}
     levels = dict.fromkeys(columns, 0)
     path = [dict(levels)]
@@ -102,7 +101,7 @@ def path_of(columns: Mapping[str, BudgetedColumn]) -> list[dict[str, int]]:
 def coarsened(
     engine: Engine, columns: Mapping[str, BudgetedColumn], others: Sequence[Coding], most_cells: int
 ) -> Coarsening | None:
-    """Find the first step of the path at which the cells are few enough; None where they are so from the start."""
+    """Return the first step with few enough cells; None if no coarsening is needed."""
     possible = 1
     for coding in [*(column.coding for column in columns.values()), *others]:
         possible *= len(set(coding.codes.values())) or 1
@@ -132,14 +131,14 @@ def coarsened(
 
 
 MANY_RECORDS = 1_000_000
-"""Of so many records texts are read by a rule where there is one, and values that nobody codes are not listed."""
+"""The number of records from which texts are read by a rule, and uncoded values are not listed."""
 
 MOST_LISTED = 100_000
-"""So many texts of a column are listed, even where prefixes would do."""
+"""The number of texts of a column that are listed even if prefixes would suffice."""
 
 
 def rule_of(given: Declared | None) -> Rule | None:
-    """Return the rule by which a column with this declaration may be read, if there is one."""
+    """Return the rule for reading a column with this declaration, if there is one."""
     content = _content(given)
     if isinstance(content, Hierarchy):
         return Rule("prefix", content.keep) if content.keep else Rule("day") if content.scale == "date" else None
@@ -159,9 +158,9 @@ def rule_of(given: Declared | None) -> Rule | None:
 
 
 def rule_for(engine: Engine, column: str, given: Declared | None) -> Rule | None:
-    """Return the rule by which a column of a large table is read; prefixes only where there are many texts of a length.
+    """Return the rule for reading a column of a large table; prefixes only if there are many texts of one length.
 
-    Texts of several lengths could not be masked without showing the longest in all of them.
+    Texts of several lengths could not be masked without revealing the longest length in all of them.
     """
     rule = rule_of(given) if engine.row_count > MANY_RECORDS else None
     if rule is None or rule.kind != "prefix" or is_built(given):
@@ -172,7 +171,7 @@ def rule_for(engine: Engine, column: str, given: Declared | None) -> Rule | None
 
 
 def prefix_hierarchy(engine: Engine, rule: Rule, given: Declared, distinct: DistinctValues, column: str) -> Hierarchy:
-    """Build the hierarchy whose leaves are prefixes, each with the number of texts that it stands for."""
+    """Build the hierarchy with prefixes as leaves, each with its number of texts."""
     content = _content(given)
     assert isinstance(content, Mapping) and distinct.kinds is not None
     length = engine.facts(column).longest
@@ -183,7 +182,7 @@ def prefix_hierarchy(engine: Engine, rule: Rule, given: Declared, distinct: Dist
 
 
 def is_built(given: Declared | None) -> bool:
-    """Say whether a declaration is a hierarchy already."""
+    """Return whether a declaration is a hierarchy already."""
     return isinstance(_content(given), Hierarchy)
 
 

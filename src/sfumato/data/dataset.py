@@ -1,18 +1,16 @@
-"""A table with a set-valued column: rows of quasi-identifiers, each with a basket of items.
+"""A table with items: rows of quasi-identifiers, each with a basket of items; and a table without held-out records.
 
-    table      the relational part, compressed to cells as every table
-    baskets    the distinct baskets, as every set of baskets
-    pairs      which cell has which basket, in how many records: what ties the two
+    table      the relational part, compressed to cells
+    baskets    the distinct baskets
+    pairs      which cell has which basket, in how many records
 
-Everything in this room runs on the pairs. A record without items has the empty basket. Items that the owner calls
-sensitive make a derived attribute of the record (`policy`), which is a sensitive attribute of the cells like any other:
-cells are divided by it here, so that every requirement and measure of tables can read it.
+All code for such tables uses the pairs. A record without items has the empty basket. Declared sensitive items form a
+derived attribute of the record (`policy`), which is a sensitive attribute of the cells: cells are divided by it here,
+so that every requirement and measure of tables can read it.
 
-A table without some of its records, which were held out: makers see a table that never had them.
-
-Which records are held out is drawn from a seed over the cells, which stand in the order of their codes: so it depends
-on the seed and on what the records are, and not on the order in which they came. Where persons are counted, persons are
-drawn and held out with all their records, in an order that follows from these.
+Held-out records are drawn from a seed over the cells in code order, so the draw depends on the seed and the records,
+but not on their order. If persons are counted, persons are drawn and held out with all their records, in an order that
+follows from these.
 """
 
 from __future__ import annotations
@@ -34,14 +32,14 @@ from sfumato.runtime.arrays import Counts, Quiet
 from sfumato.texts.catalogue import refusal, t
 
 NONE = "none"
-"""The value of the derived attribute of a record that has no sensitive item."""
+"""The derived attribute of a record without sensitive items."""
 
 TOGETHER = " + "
-"""What stands between the sensitive items of a record that has several."""
+"""The separator of several sensitive items of a record."""
 
 
 Named = Sequence[str] | Mapping[str, Sequence[str]]
-"""Sensitive items, or nodes of the tree, by their labels; or with the items that each is."""
+"""Sensitive items, or nodes of the tree, by their labels; or with their items."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,7 +52,7 @@ class CellBaskets(Quiet):
 
     @staticmethod
     def gathered(cell: Counts, basket: Counts, count: Counts) -> CellBaskets:
-        """Join equal pairs and put them in order."""
+        """Merge equal pairs and sort them."""
         width = int(basket.max(initial=0)) + 1
         keys, number = np.unique(cell * width + basket, return_inverse=True)
         return CellBaskets(keys // width, keys % width, weighted_counts(number.ravel(), count, len(keys)))
@@ -68,18 +66,18 @@ class MixedTable(Quiet):
     """A table, the baskets of its records, and which cell has which basket."""
 
     table: Table
-    """The relational part; with the derived attribute where there are sensitive items."""
+    """The relational part, with the derived attribute if there are sensitive items."""
 
     declared: Table
-    """The same as it was declared, without that."""
+    """The relational part as declared, without the derived attribute."""
 
     baskets: Baskets
     pairs: CellBaskets
     column: str
-    """What the column of items is called, here and in the published file."""
+    """The name of the column of items, here and in the published file."""
 
     sensitive: tuple[str, ...] = ()
-    """The items, or nodes of their tree, that make the derived attribute."""
+    """The items, or nodes of their tree, of the derived attribute."""
 
     notices: tuple[str, ...] = ()
 
@@ -90,7 +88,7 @@ class MixedTable(Quiet):
 
     @property
     def origin(self) -> str:
-        """Where the data come from, for messages."""
+        """The origin of the data, for messages."""
         return self.table.engine.origin
 
     @property
@@ -100,7 +98,7 @@ class MixedTable(Quiet):
 
     @property
     def columns(self) -> list[str]:
-        """The columns of a release that hold one value each, in the order of the input: not the derived one."""
+        """The columns of a release with one value each, in the order of the input, without the derived one."""
         return [name for name in self.table.published if name != self.column]
 
     @cached_property
@@ -117,7 +115,7 @@ class MixedTable(Quiet):
 
 
 def derived_values(baskets: Baskets, sensitive: Named) -> list[str]:
-    """Say for every distinct basket which of the sensitive items, or nodes, it has: the derived attribute."""
+    """Return for each distinct basket its sensitive items or nodes: the derived attribute."""
     if isinstance(sensitive, Mapping):
         places = baskets.places
         held = [[places[item] for item in items if item in places] for items in sensitive.values()]
@@ -131,7 +129,7 @@ def derived_values(baskets: Baskets, sensitive: Named) -> list[str]:
 
 
 def sensitive_places(baskets: Baskets, label: str) -> Counts:
-    """Return the items that a sensitive item or node of the tree stands for."""
+    """Return the items of a sensitive item or node of the tree."""
     if label in baskets.places:
         return np.array([baskets.places[label]], np.int64)
     if baskets.tree is not None:
@@ -157,7 +155,7 @@ def mixed_table(
     sensitive: Named = (),
     notices: Sequence[str] = (),
 ) -> MixedTable:
-    """Tie a table and the baskets of its records; with sensitive items their attribute is one of the table's."""
+    """Join a table and the baskets of its records; sensitive items add their attribute to the table."""
     assert int(pairs.count.sum()) == table.cells.records == baskets.size, t("notice.every_record_basket")
     declared = table
     if sensitive:
@@ -195,23 +193,23 @@ def _with_derived(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RemainingTable(Table):
-    """What is left of a table: its declarations, and fewer records. Cells that nobody is left of are gone."""
+    """A table without some of its records; cells without records are removed."""
 
     whole: Table | None = None
     kept: Counts | None = None
-    """How many records of every cell of the whole table are left."""
+    """The number of remaining records of each cell of the whole table."""
 
     persons: PersonPairs | None = None
-    """Whose they are, where persons are counted; the cells are those of the whole table."""
+    """Their persons, if these are counted; the cells are those of the whole table."""
 
     held_out: PersonPairs | None = None
-    """The same of the others."""
+    """The persons of the held-out records."""
 
     @staticmethod
     def of(
         table: Table, kept: Counts, persons: PersonPairs | None = None, held_out: PersonPairs | None = None
     ) -> RemainingTable:
-        """Keep so many records of every cell of a table; where persons are counted, all of those who are named."""
+        """Keep a number of records of each cell of a table; if persons are counted, all records of the given ones."""
         if table.cells.persons is not None and persons is None:
             raise refusal("single_records_of_persons", table=table)
         declared = {field.name: getattr(table, field.name) for field in fields(Table)}
@@ -219,7 +217,7 @@ class RemainingTable(Table):
 
     @staticmethod
     def drawn(table: Table, share: float, generator: np.random.Generator) -> RemainingTable:
-        """Hold a share of the records out, or of the persons where these are counted; keep the others."""
+        """Hold out a share of the records, or of the persons if these are counted; keep the others."""
         cells = table.cells
         if cells.persons is None:
             return RemainingTable.of(table, cells.counts - held_out(cells, share, generator))
@@ -229,12 +227,12 @@ class RemainingTable(Table):
 
     @cached_property
     def places(self) -> Counts:
-        """Which cells of the whole table are left."""
+        """The remaining cells of the whole table."""
         assert self.kept is not None
         return np.flatnonzero(self.kept)
 
     def remaining(self, cell: Counts) -> tuple[Counts, Counts]:
-        """Of rows with these cells of the whole table, in random order, say which are left, and of which cell here."""
+        """Return for rows with cells of the whole table, in random order, which remain, and their cell here."""
         self._check_no_persons()
         assert self.whole is not None and self.kept is not None
         order = np.argsort(cell, kind="stable")
@@ -258,12 +256,12 @@ class RemainingTable(Table):
         return left_cells, self.whole.dropped, self.whole.link
 
     def _check_no_persons(self) -> None:
-        """Raise where the records of a cell are told apart: some may be those of a person who is held out."""
+        """Raise if the records of a cell belong to different persons, some of whom may be held out."""
         if self.persons is not None:
             raise refusal("single_records_of_persons", table=self)
 
     def _count_neutral(self, column: str) -> CountedValues:
-        """Draw, cell by cell, which of a neutral column's values the records that are left have."""
+        """Draw, by cell, which of a neutral column's values the remaining records have."""
         self._check_no_persons()
         assert self.whole is not None and self.kept is not None
         counted, generator = self.whole.counts_of(column), np.random.default_rng(int(self.kept.sum()))
@@ -278,7 +276,7 @@ class RemainingTable(Table):
 
 
 def held_out(cells: Cells, share: float, generator: np.random.Generator) -> Counts:
-    """Draw a share of the records, without replacement: how many of every cell are held out."""
+    """Draw a share of the records without replacement: the number held out of each cell."""
     wanted = round(share * cells.records)
     if not 0 < wanted < cells.records:
         raise refusal("nothing_held_out", share=share, cells=cells, wanted=wanted)

@@ -1,8 +1,8 @@
-"""Where a data set is and what its columns are: everything needed to open it, as a value that can be written down.
+"""Declarations of data: the location of a data set and the roles of its columns, as a value that can be written.
 
-A table has columns with roles. Sets of items stand in lines, in rows of (whose, item), or in a column of lists. The
-items of a table's records stand in a column of it (a list, or items with something between them), or in a second file
-with one row per item and a column that says whose it is.
+A table has columns with roles. Sets of items are lines, rows of (owner, item), or a column of lists. The items of a
+table's records are in one of its columns (a list, or items with a separator), or in a second file with one row per item
+and an owner column.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ from sfumato.runtime.memory import read_size
 from sfumato.texts.catalogue import refusal, t
 
 IN_STUDY = "[table.hierarchy] of the study"
-"""Where hierarchies of single columns stand, for whoever has to correct one."""
+"""The place of hierarchies of single columns, for messages."""
 
 
 PLACES = ("source", "tree", "hierarchies", "spill")
-"""The fields that may name files and folders, which a study names as seen from its own folder."""
+"""The fields that may name files and folders, relative to the study's folder."""
 
 
 class SectionDeclaration:
-    """What a section of a study says of the data. Declarations are frozen dataclasses of this kind."""
+    """A section of a study that declares data. Declarations are frozen dataclasses of this kind."""
 
     section: ClassVar[str]
     bundled_as: ClassVar[str] = ""
-    """What the source may name beside a file, where there must be one."""
+    """The description of bundled data as a source, besides a file, if a source is required."""
 
     bundled_names: ClassVar[Mapping[str, Collection[str]]]
-    """By field the names of what comes with sfumato."""
+    """The names of bundled data, by field."""
 
     unsaid: ClassVar[tuple[Any, ...]] = (None, ())
-    """Values that are not written down."""
+    """Values that are not written."""
 
     def __post_init__(self) -> None:
         option.check_options(self)
@@ -65,7 +65,7 @@ class SectionDeclaration:
 
     @property
     def is_bundled(self) -> bool:
-        """Whether the source names data that come with sfumato."""
+        """Whether the source is the name of bundled data."""
         return self._is_bundled("source")
 
     @property
@@ -75,7 +75,7 @@ class SectionDeclaration:
         return [Path(file) for file in given.values() if file is not None]
 
     def entries(self, folder: Path | None) -> dict[str, Any]:
-        """Write the section of a study; files named as seen from a folder, if one is given."""
+        """Return the section of the study; file names relative to a folder, if one is given."""
         given = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
         said = {name: value for name, value in given.items() if value not in self.unsaid}
         entries = {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
@@ -84,7 +84,7 @@ class SectionDeclaration:
 
     @classmethod
     def of(cls, entries: Mapping[str, Any], folder: Path) -> Self:
-        """Read the section of a study; a file is looked for beside the study, and so is the folder to work in."""
+        """Read the section of a study; files are relative to the study, and so is the spill folder."""
         known = option.described(cls)
         known_keys(f"[{cls.section}]", entries, known)
         if cls.bundled_as and "source" not in entries:
@@ -102,10 +102,10 @@ class SectionDeclaration:
 
 @dataclass(frozen=True)
 class TableDeclaration(SectionDeclaration):
-    """A file, frame or bundled table with the roles of its columns; a bundled one has usual roles and hierarchies."""
+    """A file, frame or bundled table with the roles of its columns; a bundled one has default roles and hierarchies."""
 
     source: Annotated[str | Frame, option.SOURCE]
-    """In Python also a path, or a frame, which is then held as one."""
+    """In Python also a path or a frame."""
 
     quasi: Annotated[tuple[str, ...], option.QUASI] = ()
     sensitive: Annotated[tuple[str, ...], option.SENSITIVE] = ()
@@ -116,7 +116,7 @@ class TableDeclaration(SectionDeclaration):
     household: Annotated[str | None, option.HOUSEHOLD] = None
     hierarchies: Annotated[str | None, option.HIERARCHIES] = None
     hierarchy: Annotated[Mapping[str, declared.Declared], option.HIERARCHY] = field(default_factory=dict, repr=False)
-    """Not printed: what was drafted lists values that records have."""
+    """Not printed, because a draft lists values of records."""
 
     weights: Annotated[Mapping[str, float], option.WEIGHTS] = field(default_factory=dict)
     missing: Annotated[Missing, option.MISSING_VALUES] = "value"
@@ -170,7 +170,7 @@ class TableDeclaration(SectionDeclaration):
         return Reading(na=self.na, **{name: getattr(self, name) for name in READING})
 
     def open_rows(self) -> Engine:
-        """Open the rows, whatever roles their columns have."""
+        """Open the rows, independent of roles."""
         return bundled.open_source(self.source, self.reading)
 
     def open(self, rows: Engine | None = None) -> Table:
@@ -187,7 +187,7 @@ class TableDeclaration(SectionDeclaration):
 
     @property
     def roles(self) -> Roles:
-        """The roles of the columns, those of a bundled table filled in."""
+        """The roles of the columns, with the defaults of a bundled table."""
         quasi, sensitive = self.quasi, self.sensitive
         if self.is_bundled:
             usual = bundled.find(str(self.source))
@@ -205,14 +205,14 @@ class TableDeclaration(SectionDeclaration):
 
     @classmethod
     def of(cls, entries: Mapping[str, Any], folder: Path) -> Self:
-        """Read the section of a study; files are named from its folder."""
+        """Read the section of a study; file names are relative to its folder."""
         hierarchies = entries.get("hierarchy")
         if isinstance(hierarchies, dict):
             entries = {**entries, "hierarchy": _with_files(hierarchies, lambda file: beside(folder, file))}
         return super().of(entries, folder)
 
     def entries(self, folder: Path | None) -> dict[str, Any]:
-        """Write the section of a study; files named as seen from a folder, if one is given."""
+        """Return the section of the study; file names relative to a folder, if one is given."""
         if isinstance(self.source, Frame):
             raise refusal("study_of_a_frame", table_declaration=self)
         entries = super().entries(folder)
@@ -226,11 +226,11 @@ class TableDeclaration(SectionDeclaration):
 READING = tuple(
     each.name for each in fields(Reading) if each.name != "na" and each.name in option.described(TableDeclaration)
 )
-"""The fields that say how a source is read, where that is not to be found out."""
+"""The fields of reading options."""
 
 
 def _with_files(hierarchies: Mapping[str, Any], place: Callable[[str], str]) -> dict[str, Any]:
-    """Name the files of hierarchies as seen from somewhere else."""
+    """Return hierarchies with changed file names."""
     return {column: place(one) if isinstance(one, str) else one for column, one in hierarchies.items()}
 
 
@@ -244,7 +244,7 @@ def _hierarchy_entry(column: str, given: Any) -> Any:
 
 @dataclass(frozen=True)
 class BasketsDeclaration(SectionDeclaration):
-    """A file of baskets, or bundled ones: lines of items, rows of (whose, item), or a column of lists."""
+    """A file of baskets, or bundled ones: lines of items, rows of (owner, item), or a column of lists."""
 
     source: Annotated[str, option.BASKET_SOURCE]
     id: Annotated[str | None, option.ID] = None
@@ -275,7 +275,7 @@ class BasketsDeclaration(SectionDeclaration):
         return read_baskets(Path(self.source), who=self.id, lines=bool(self.lines), **said)
 
     def with_columns(self) -> Self:
-        """Return the same declaration with the columns by which a text file of one item per row is recognised."""
+        """Return the declaration with the detected columns of a text file with one item per row."""
         if self.is_bundled or self.lines or not is_text_of_items(self.source, self.id, self.column):
             return self
         rows = find_rows(Path(self.source), self.encoding, self.separator, self.person)
@@ -285,13 +285,13 @@ class BasketsDeclaration(SectionDeclaration):
         return replace(self, id=rows.who, item=rows.item, separator=separator)
 
     def options(self) -> list[str]:
-        """Write what the command line needs to open the same baskets."""
+        """Return the command-line options that open the same baskets."""
         return [*([] if self.is_bundled else ["--baskets"]), *option_words(self, ("source",))]
 
 
 @dataclass(frozen=True)
 class ItemsDeclaration(SectionDeclaration):
-    """Where the items of records are, what is known of them, and which are sensitive."""
+    """The place of the items of records, their tree, and the sensitive ones."""
 
     column: Annotated[str | None, option.ITEM_COLUMN] = None
     source: Annotated[str | None, option.ITEMS_FILE] = None
@@ -320,21 +320,21 @@ class ItemsDeclaration(SectionDeclaration):
 
     @property
     def name(self) -> str:
-        """What the column of items is called in the published file."""
+        """The name of the column of items in the published file."""
         return self.column or self.item or "items"
 
     @property
     def named(self) -> str:
-        """The column of the table that holds the items, or names whose they are."""
+        """The column of the table with the items, or with their owner."""
         return self.column or self.id or ""
 
     @property
     def option(self) -> str:
-        """The option that names that column."""
+        """The option of that column."""
         return "--items" if self.column else "--id"
 
     def options(self) -> list[str]:
-        """Write what the command line needs to open the same items."""
+        """Return the command-line options that open the same items."""
         names = {"column": "items", "source": "items_file", "sensitive": "sensitive_items"}
         words = []
         for each in fields(self):
@@ -345,7 +345,7 @@ class ItemsDeclaration(SectionDeclaration):
 
 
 Part = Literal["attributes", "items", "person"]
-"""What a data set may have."""
+"""The possible parts of a data set."""
 
 ATTRIBUTES: frozenset[Part] = frozenset({"attributes"})
 ITEMS: frozenset[Part] = frozenset({"items"})
@@ -354,7 +354,7 @@ BOTH = ATTRIBUTES | ITEMS
 
 @dataclass(frozen=True)
 class DataDeclaration:
-    """Where a data set is: rows with attributes, or sets of items, or rows whose records have items."""
+    """The declaration of a data set: rows with attributes, sets of items, or rows whose records have items."""
 
     table: TableDeclaration | None = None
     items: ItemsDeclaration | BasketsDeclaration | None = None
@@ -367,7 +367,7 @@ class DataDeclaration:
 
     @staticmethod
     def of(content: Mapping[str, Any], folder: Path) -> DataDeclaration:
-        """Read the sections of a study that say where its data are."""
+        """Read the sections of a study that declare its data."""
         if "items" not in content and "baskets" in content:
             return DataDeclaration(items=BasketsDeclaration.of(content["baskets"], folder))
         table = TableDeclaration.of(content["table"], folder) if isinstance(content.get("table"), dict) else None
@@ -376,36 +376,36 @@ class DataDeclaration:
 
     @property
     def declared(self) -> tuple[TableDeclaration | ItemsDeclaration | BasketsDeclaration, ...]:
-        """What is declared, in order."""
+        """The declarations, in order."""
         return tuple(each for each in (self.table, self.items) if each is not None)
 
     @property
     def sets(self) -> BasketsDeclaration:
-        """The sets of items of which there is nothing else."""
+        """The sets of items of a data set without attributes."""
         assert isinstance(self.items, BasketsDeclaration)
         return self.items
 
     @property
     def beside(self) -> ItemsDeclaration:
-        """The items beside attributes."""
+        """The items of a data set with attributes."""
         assert isinstance(self.items, ItemsDeclaration)
         return self.items
 
     @property
     def has(self) -> frozenset[Part]:
-        """What the data set has."""
+        """The parts of the data set."""
         named = any(getattr(each, "person", None) is not None for each in self.declared)
         person: frozenset[Part] = frozenset({"person"}) if named else frozenset()
         return person | (ATTRIBUTES if self.table is not None else set()) | (ITEMS if self.items is not None else set())
 
     @property
     def section(self) -> str:
-        """The section of `study.toml` and of `points.json` that tells the data from those of other studies."""
+        """The section of `study.toml` and of `points.json` that identifies the kind of data."""
         return self.declared[-1].section
 
     @property
     def source(self) -> str:
-        """The file, or bundled data, that has the records."""
+        """The file, or bundled data, of the records."""
         return str(self.declared[0].source)
 
     @property
@@ -414,12 +414,12 @@ class DataDeclaration:
         return [file for each in self.declared for file in each.files]
 
     def entries(self, folder: Path | None) -> dict[str, Any]:
-        """Write the sections of a study; files named as seen from a folder, if one is given."""
+        """Return the sections of the study; file names relative to a folder, if one is given."""
         return {each.section: each.entries(folder) for each in self.declared}
 
     @property
     def rows(self) -> TableDeclaration:
-        """The table, where what names items or persons is read as it is written; raise where there are items alone."""
+        """The table, with item and owner columns read unchanged; raise if there are only items."""
         if self.table is None:
             raise refusal("these_sets_items", source=self.source)
         if not isinstance(self.items, ItemsDeclaration):
@@ -427,7 +427,7 @@ class DataDeclaration:
         return replace(self.table, as_written=tuple(dict.fromkeys((*self.table.as_written, self.items.named))))
 
     def open_rows(self) -> Engine:
-        """Open the rows of the table; what names items or persons is read as it is written."""
+        """Open the rows of the table; item and owner columns are read unchanged."""
         try:
             return self.rows.open_rows()
         except BadInputError as error:
@@ -452,13 +452,13 @@ class DataDeclaration:
         return tied(table, held, items.name, items.named, items.tree, items.sensitive)
 
     def with_table(self, **changes: Any) -> DataDeclaration:
-        """Return the same with something else said of the table."""
+        """Return the declaration with changes of the table."""
         assert self.table is not None, t("notice.no_table")
         return replace(self, table=replace(self.table, **changes))
 
 
 def _check_beside_items(roles: TableDeclaration, items: ItemsDeclaration) -> None:
-    """Refuse roles that are not known beside a column of items."""
+    """Refuse roles that are not supported with a column of items."""
     if roles.neutral:
         raise refusal("neutral_beside_items", roles=roles)
     if roles.household is not None:
@@ -486,9 +486,9 @@ def read_mixed(
     sensitive_items: Iterable[str] = (),
     **columns: Any,
 ) -> MixedTable:
-    """Read a table whose records have a set of items: in a column of it, or in a second file with one row per item.
+    """Read a table whose records have a set of items: in one of its columns, or in a second file with one row per item.
 
-    `columns` are what `read` takes beside the quasi-identifiers: `sensitive`, `identifier`, `missing`, `na`, ...
+    `columns` are the further arguments of `read`: `sensitive`, `identifier`, `missing`, `na`, ...
 
     >>> import pyarrow
     >>> frame = pyarrow.table({"age": ["34", "36", "51"], "codes": [["250"], ["250", "401"], []]})

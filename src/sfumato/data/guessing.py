@@ -1,9 +1,9 @@
 """Guessing the roles and hierarchies of a table's columns, for a person to correct.
 
-Names and values are both looked at: a sample of the values for what they look like, the whole column (counted by the
-engine) for how many there are and how far they reach. A column is never guessed to be neutral: what is published as
-it is must be somebody's decision. A column that cannot be placed is undecided, and undecided columns are not published.
-What is said of a column shows no value of an identifier and no rare value of any other.
+Names and values are examined: a sample of the values for their kind, the whole column (counted by the engine) for their
+number and range. A column is never guessed to be neutral, because publishing it unchanged must be a decision. An
+unknown column is undecided, and undecided columns are not published. Descriptions show no value of an identifier and no
+rare value of any other column.
 """
 
 import datetime
@@ -34,26 +34,26 @@ from sfumato.texts.catalogue import refusal, t
 
 SAMPLE = 100_000
 EXAMINED = 2_000
-"""Distinct values that are looked at one by one."""
+"""The number of distinct values that are examined."""
 
 ALMOST = 0.95
-"""From this share of distinct values on a column is called different in almost every record."""
+"""The least share of distinct values of a column that differs in almost every record."""
 
 TOO_FEW = 20
-"""In fewer records than this it says nothing that all values are different."""
+"""The number of records below which different values mean nothing."""
 
 FEWEST_PERSONS = 4
-"""Different values from which on a code may tell persons apart."""
+"""The least number of different values of a code that may identify persons."""
 
 MOST_QUASI = 10
 MOST_SENSITIVE = 3
-"""A first study with more columns of these roles would take very long; the others are left to decide."""
+"""The most columns of these roles in a first study, which limits its time; the others are undecided."""
 
 DOMINANT = 0.9
-"""A sensitive column of which one value has a larger share says little of anybody; others are taken first."""
+"""The largest share of one value in a preferred sensitive column."""
 
 MANY_VALUES = 50
-"""A sensitive column with more values than this is taken after others: every one of them is counted in every group."""
+"""The most values of a preferred sensitive column: each is counted in every group."""
 
 SAID = "you said so"
 
@@ -61,35 +61,35 @@ MOST_SENSITIVE_VALUES = 2_000
 QUASI_LEAVES = 1_000
 SENSITIVE_LEAVES = 20
 FEWEST_OTHERS = 5
-"""Different numbers beside 9999 from which on it can be far from them."""
+"""The least number of different numbers besides 9999 that it can be far from."""
 
 OLDEST = 90
-"""Ages from here on are one value in an age column, as the rules for health data in the US have it."""
+"""Ages from here on are one value in an age column, as in the rules for health data in the US."""
 
 CERTAINLY_MISSING = frozenset(bundled_facts("column_names")["missing"]["anywhere"])
-"""Texts that mean missing wherever they stand, whatever their case."""
+"""Texts that always mean missing, in any case."""
 
 NOT_AVAILABLE = CERTAINLY_MISSING | set(bundled_facts("column_names")["missing"]["beside_numbers"])
-"""Texts that mean missing between numbers or dates."""
+"""Texts that mean missing among numbers or dates."""
 
 MARKS = frozenset(bundled_facts("column_names")["missing"]["marks"])
-"""What people put where they have nothing to say."""
+"""Marks that are entered instead of a value."""
 
 POSITIVE = re.compile(r"\+|pos", re.IGNORECASE)
-"""Where this stands, a dash may mean the opposite."""
+"""If this occurs, a dash may mean the opposite."""
 
 LONGER = 3
-"""Beside words of more letters than this NA is no code."""
+"""The word length above which NA among words is no code."""
 
 NINES = re.compile(r"-?9{2,}")
-"""Numbers that stand for missing where they are far from all others."""
+"""Numbers that mean missing if they are far from all others."""
 
 Entry = Mapping[str, object]
 
 
 @dataclass(frozen=True, repr=False)
 class Guess(Quiet):
-    """What one column seems to be, and why."""
+    """The guess about one column, with its reason."""
 
     spoken: ClassVar[tuple[str, ...]] = ("column", "role", "type")
 
@@ -98,34 +98,34 @@ class Guess(Quiet):
     """None: undecided."""
 
     type: str
-    """What its values are, in a word or two."""
+    """A short description of its values."""
 
     reason: str
     hierarchy: Entry | None = None
-    """The entry for `[table.hierarchy]`, where the column has a role that needs one."""
+    """The entry for `[table.hierarchy]`, if its role needs one."""
 
     advice: str = ""
-    """What a person should look at before the guess is used."""
+    """What a person should check before the guess is used."""
 
     distinct: int = 0
-    """How many different values it has."""
+    """The number of different values."""
 
     strength: int = 0
-    """How well founded it is: 3 by your word, 2 by its name, 1 by its values."""
+    """The strength of the evidence: 3 declared, 2 by its name, 1 by its values."""
 
     commonest: float = 0.0
-    """The share of its most frequent value among the records that have one, as far as they were looked at."""
+    """The share of its most frequent value among the sampled records that have one."""
 
     missing: float = 0.0
     """The share of the records that have no value."""
 
     missing_texts: tuple[str, ...] = ()
-    """Its texts that seem to mean missing."""
+    """Its texts that probably mean missing."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampledColumn(Quiet):
-    """A column as it is looked at: its name, facts about the whole of it, the values of a sample."""
+    """An examined column: its name, facts of the whole column, the values of a sample."""
 
     name: str
     rows: int
@@ -139,13 +139,13 @@ class SampledColumn(Quiet):
 
     @cached_property
     def counts(self) -> Sequence[int]:
-        """How many records of the sample have each of them."""
+        """The number of sampled records of each of them."""
         counted = zip(self.sampled.values, self.sampled.counts.tolist(), strict=True)
         return [count for value, count in counted if value is not None]
 
     @property
     def usual_length(self) -> int:
-        """How long most of its texts are."""
+        """The length of most of its texts."""
         lengths = Counter[int]()
         for value, count in zip(self.values, self.counts, strict=True):
             lengths[len(value)] += count
@@ -153,22 +153,22 @@ class SampledColumn(Quiet):
 
     @cached_property
     def examined(self) -> Sequence[str]:
-        """So many of them, evenly chosen, that they can be looked at one by one."""
+        """An evenly spaced selection of them, to be examined."""
         return self.values[:: -(-len(self.values) // EXAMINED) or 1]
 
     @cached_property
     def meaning(self) -> _column_names.ColumnMeaning | None:
-        """What its name says."""
+        """The meaning of its name."""
         return _column_names.meaning_of(self.name)
 
     @cached_property
     def likeness(self) -> _column_names.Likeness | None:
-        """What its values look like."""
+        """The kind of its values."""
         return None if self.type in ("dates", "numbers") else _column_names.likeness_of(self.examined)
 
     @cached_property
     def type(self) -> str:
-        """What its values are."""
+        """The type of its values."""
         facts = self.facts
         if facts.present == 0:
             return "empty"
@@ -197,18 +197,18 @@ class SampledColumn(Quiet):
 
     @property
     def is_almost_unique(self) -> bool:
-        """Whether nearly every record has a value of its own."""
+        """Whether nearly every record has a different value."""
         return self.facts.present >= TOO_FEW and self.share >= ALMOST
 
     @property
     def in_order(self) -> bool:
-        """Whether its values are numbers or dates with a meaning of more and less."""
+        """Whether its values are numbers or dates with a meaningful order."""
         nominal = self.meaning is not None and self.meaning.nominal and not _column_names.is_counted(self.name)
         return self.type in ("numbers", "dates") or (self.type == "whole numbers" and not nominal)
 
     @property
     def nearly(self) -> str:
-        """Say what the column would be but for a few texts or for the way it is written; empty if nothing."""
+        """Return the type of the column except for a few texts or the notation; empty if none."""
         if self.type not in ("categories", "codes") or self.facts.distinct <= automatic.FEW:
             return ""
         for what, look in LOOKS.items():
@@ -218,7 +218,7 @@ class SampledColumn(Quiet):
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
-        """The texts that seem to mean missing: words for it, and numbers such as 9999 far from all others."""
+        """The texts that probably mean missing: words for it, and numbers such as 9999 far from all others."""
         facts = self.facts
         odd = facts.present - max(facts.numbers, facts.days)
         if odd == 0:
@@ -233,7 +233,7 @@ class SampledColumn(Quiet):
         return missing if len(missing) < facts.distinct else ()
 
     def _is_repeated_word(self, text: str) -> bool:
-        """Say whether a text without a digit stands for several records: between numbers or dates it means missing."""
+        """Return whether a text without digits occurs in several records: among numbers or dates it means missing."""
         count = self.sampled.counts[self.sampled.values.index(text)]
         return bool(count > 1) and not any(map(str.isdigit, text))
 
@@ -254,7 +254,7 @@ class SampledColumn(Quiet):
         return max(counts, default=0) / max(sum(counts), 1)
 
     def described(self) -> str:
-        """Say what the values are, by frequent ones only."""
+        """Describe the values, with frequent ones only."""
         facts = self.facts
         lacking = self.rows - facts.present
         missing = t("notice.missing_records", lacking=lacking, rows=self.rows) if lacking else ""
@@ -281,7 +281,7 @@ class SampledColumn(Quiet):
         return f"{count}: {', '.join(frequent)}{more}{missing}"
 
     def frequent(self) -> list[str]:
-        """List up to five values that many records have, as they may be shown."""
+        """List up to five values of many records for display."""
         counted = [(-int(n), v) for v, n in zip(self.sampled.values, self.sampled.counts, strict=True) if v is not None]
         least = max(TOO_FEW, 0.01 * int(self.sampled.counts.sum()))
         often = [value for count, value in sorted(counted)[:5] if -count >= least]
@@ -291,9 +291,9 @@ class SampledColumn(Quiet):
 def guess(
     engine: Engine, sample: int = SAMPLE, roles: Mapping[str, _column_names.Role] = MappingProxyType({})
 ) -> tuple[Guess, ...]:
-    """Guess role and hierarchy of every column of a table, looking at about `sample` of its rows.
+    """Guess role and hierarchy of every column of a table from about `sample` of its rows.
 
-    `roles` are those that somebody has decided, by column: they are not guessed, the others are.
+    `roles` are decided roles by column; the others are guessed.
     """
     check_whole("sample", sample, least=1)
     columns = [look(engine, name, sample) for name in engine.columns]
@@ -302,7 +302,7 @@ def guess(
 
 
 def _missing_everywhere(of: Guess, columns: Sequence[SampledColumn], guesses: Sequence[Guess]) -> tuple[str, ...]:
-    """Keep those texts that may mean missing in all columns: a number must be no value of another one."""
+    """Keep the texts that may mean missing in all columns: a number must be no value of another one."""
     others = [(column.values, guess_.missing_texts) for column, guess_ in zip(columns, guesses, strict=True)]
     return tuple(
         text
@@ -312,7 +312,7 @@ def _missing_everywhere(of: Guess, columns: Sequence[SampledColumn], guesses: Se
 
 
 def _among_words(texts: Sequence[str]) -> list[str]:
-    """List the texts that seem to mean missing among categories: a dash, and NA beside words that are no codes."""
+    """List the texts among categories that probably mean missing: a dash, and NA among words that are no codes."""
     plain = {text: text.strip().casefold() for text in texts}
     words = [text for text, word in plain.items() if word not in NOT_AVAILABLE | MARKS]
     if len(words) < 2 or any(POSITIVE.match(word) or not any(map(str.isalnum, word)) for word in words):
@@ -322,12 +322,12 @@ def _among_words(texts: Sequence[str]) -> list[str]:
 
 
 def look(engine: Engine, name: str, sample: int) -> SampledColumn:
-    """Look at one column."""
+    """Examine one column."""
     return SampledColumn(name, engine.row_count, engine.facts(name), engine.sample(name, sample))
 
 
 def guess_column(column: SampledColumn, role: _column_names.Role | None = None, origin: str = "the table") -> Guess:
-    """Guess what one column is, unless its role is given: the first rule that says something decides."""
+    """Guess one column, unless its role is given: the first matching rule decides."""
     rules = (answer for rule in RULES if (answer := rule(column)) is not None)
     column_guess = _decided(column, role, origin) if role else next(rules, None)
     column_guess = column_guess or _undecided(column, column.described())
@@ -341,7 +341,7 @@ def guess_column(column: SampledColumn, role: _column_names.Role | None = None, 
 
 
 def _decided(column: SampledColumn, role: _column_names.Role, origin: str) -> Guess:
-    """Give a column the role that somebody decided; raise where it cannot have it."""
+    """Return the guess for a decided role; raise if the column cannot have it."""
     if role in ("identifier", "neutral"):
         return Guess(column.name, role, column.type, SAID, strength=3)
     given = _coded(column, role, f"{SAID}; {column.described()}", 3)
@@ -351,7 +351,7 @@ def _decided(column: SampledColumn, role: _column_names.Role, origin: str) -> Gu
     return given
 
 
-# -- the rules, in the order in which they are asked -----------------------------------------------------------------
+# -- the rules, in order ---------------------------------------------------------------------------------------------
 
 
 def _nothing_in_it(column: SampledColumn) -> Guess | None:
@@ -393,7 +393,7 @@ def _numbers_persons(column: SampledColumn) -> Guess | None:
 
 
 def _key_shape(value: str) -> tuple[str, int] | None:
-    """Return the letters and the number of digits of a code such as P0001; None where it is none."""
+    """Return the letters and the number of digits of a code such as P0001; None for other texts."""
     code = re.fullmatch(r"([A-Za-z]{1,5}[-_]?)(\d{3,})", value.strip())
     return None if code is None else (code[1], len(code[2]))
 
@@ -428,7 +428,7 @@ STRUCTURED: Mapping[str, tuple[_column_names.Role, str]] = {
     "countries": ("quasi", "countries"),
     "education": ("quasi", "levels of education"),
 }
-"""What values of a structure that the world has suggest of a column whose name says nothing."""
+"""The role suggested by values with a known structure, if the name of a column is unclear."""
 
 
 def _like_something(column: SampledColumn) -> Guess | None:
@@ -476,7 +476,7 @@ def _different_everywhere(column: SampledColumn) -> Guess | None:
 
 
 BY_WORD: tuple[bool | int, ...] = (-3,)
-"""The rank of what is not guessed."""
+"""The rank of a decided column."""
 
 RULES: tuple[Callable[[SampledColumn], Guess | None], ...] = (
     _nothing_in_it,
@@ -499,7 +499,7 @@ def _undecided(column: SampledColumn, reason: str, advice: str = "") -> Guess:
 
 
 def _coded(column: SampledColumn, role: _column_names.Role, reason: str, strength: int) -> Guess:
-    """Give a column a role that needs a hierarchy, or leave it undecided where none can be made."""
+    """Return the guess for a role that needs a hierarchy; undecided if none can be built."""
     facts = column.facts
     ranges = column.type in ("numbers", "whole numbers", "dates")
     most = (
@@ -519,7 +519,7 @@ def _coded(column: SampledColumn, role: _column_names.Role, reason: str, strengt
 
 
 def _limited(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
-    """Leave those to decide that are too many for a first study: the least well founded, those that say least."""
+    """Make surplus columns of a first study undecided: those with the least evidence and information."""
     kept: dict[int, Guess] = dict(enumerate(guesses))
     for role, most in (("quasi", MOST_QUASI), ("sensitive", MOST_SENSITIVE)):
         places = sorted((_rank(each), i) for i, each in kept.items() if each.role == role)
@@ -531,7 +531,7 @@ def _limited(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
 
 
 def _rank(of: Guess) -> tuple[bool | int, ...]:
-    """Order columns of one role, those to keep first."""
+    """Return the sort key of columns of one role, those to keep first."""
     if of.strength >= 3:
         return BY_WORD
     says_little = of.role == "sensitive" and (of.commonest >= DOMINANT, of.distinct > MANY_VALUES)
@@ -590,12 +590,12 @@ def _numeric_entry(column: SampledColumn, leaves: int, levels: bool) -> Entry:
 
 
 def _core(column: SampledColumn) -> automatic.Core:
-    """Find the tails in the sample, but the ends in the whole column."""
+    """Return the core of the sample with the ends of the whole column."""
     facts = column.facts
     ends = (_decimal(facts.lowest), _decimal(facts.highest))
     counted = zip(column.values, column.counts, strict=True)
     numbers = [(Decimal(value.strip()), n) for value, n in counted if automatic.looks_numeric([value])]
-    known = int(not numbers)  # beside a sample the ends are looked at, but decide nothing
+    known = int(not numbers)  # the ends of the whole column are included, but decide nothing
     core = automatic.Core.of(
         [*ends, *(number for number, _ in numbers)], [known, known, *(n for _, n in numbers)], automatic.FEW + 2
     )
@@ -603,7 +603,7 @@ def _core(column: SampledColumn) -> automatic.Core:
 
 
 def _years(column: SampledColumn, first: datetime.date, last: datetime.date) -> tuple[int, int]:
-    """Find the years in which nearly all days of the sample are."""
+    """Return the range of years of nearly all days of the sample."""
     days = [(read_date(value), n) for value, n in zip(column.values, column.counts, strict=True)]
     years = [(datetime.date.fromordinal(int(day)).year, n) for day, n in days if isfinite(day)]
     return automatic.reach(*zip(*years, strict=True)) if years else (first.year, last.year)
@@ -617,24 +617,24 @@ def _is_postal(column: SampledColumn) -> bool:
 
 
 def _kept(length: int) -> list[int]:
-    """How many leading characters the levels of a code keep."""
+    """Return the numbers of leading characters in the levels of a code."""
     if length <= 4:
         return list(range(length - 1, 0, -1)) or [1]
     return [3, 2, 1] if length == 5 else [4, 2, 1]
 
 
 def _rounded_days(first: datetime.date, last: datetime.date) -> tuple[datetime.date, datetime.date]:
-    """Widen a stretch of days to whole years, or to whole decades where it is long."""
+    """Widen an interval of days to whole years, or to whole decades if it is long."""
     unit = 10 if last.year - first.year > 20 else 1
     start, end = first.year // unit * unit, last.year // unit * unit + unit - 1
     return datetime.date(max(start, 1), 1, 1), datetime.date(min(end, 9999), 12, 31)
 
 
-# -- words and numbers ----------------------------------------------------------------------------------------------
+# -- texts ----------------------------------------------------------------------------------------------------------
 
 
 def shown(text: str, most: int = 40) -> str:
-    """Write a text so that it stands on one line, shortened, with nothing in it that a terminal would obey."""
+    """Return a text on one line, shortened, without control characters of a terminal."""
     plain = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
     return plain if len(plain) <= most else f"{plain[: most - 3]}..."
 

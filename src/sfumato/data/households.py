@@ -1,7 +1,7 @@
 """Households: which records belong together, and which quasi-identifiers their members share.
 
-An attribute is shared where no household has two values of it. A member that lacks a value still belongs to the
-others: whoever knows them all would intersect what they show of anything else that they share.
+An attribute is shared if no household has two values of it. A member without a value still belongs to the others: an
+attacker who knows all members would intersect what they show of anything else that they share.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from sfumato.engines.protocol import CellValues, Engine, column_pairs
 from sfumato.runtime.arrays import Codes, Counts, Quiet
 
 NEARLY = 0.9
-"""From this share of the households with several members on an attribute is called nearly shared."""
+"""The least share of the households with several members that agree on a nearly shared attribute."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Memberships(Quiet):
-    """Which household has how many records of which cell, or of which combination of quasi-identifiers."""
+    """The number of records of each household in each cell, or combination of quasi-identifiers."""
 
     combination: Counts
     household: Counts
@@ -40,12 +40,12 @@ class Memberships(Quiet):
         return weighted_counts(self.household, self.counts, self.households)
 
     def by(self, number: Counts) -> Memberships:
-        """Name every cell by its number instead."""
+        """Replace every cell by its number."""
         return replace(self, combination=number[self.combination])
 
 
 def memberships_of(engine: Engine, column: str, link: str) -> Memberships:
-    """Find the members of every household, by cells; a record without one is a household of its own."""
+    """Return the members of every household, by cells; a record without one is a separate household."""
     pairs = column_pairs(engine, column, link)
     unnamed = unnamed_pairs(pairs)
     singles = np.repeat(pairs.cell[unnamed], pairs.counts[unnamed])
@@ -59,16 +59,16 @@ def memberships_of(engine: Engine, column: str, link: str) -> Memberships:
 
 
 def unnamed_pairs(pairs: CellValues) -> NDArray[np.bool_]:
-    """Say which pairs have no value."""
+    """Return which pairs have no value."""
     missing = np.array([value is None for value in pairs.values])
     flags: NDArray[np.bool_] = missing[pairs.value]
     return flags
 
 
 def households_agree(codes: Codes, memberships: Memberships, missing: Codes) -> NDArray[np.bool_]:
-    """Say for every household (rows) which columns have one code for all its members that have a value.
+    """Return for each household (rows) which columns have one code for all its members with a value.
 
-    `missing` is the code of a missing value in every column, -1 where there is none.
+    `missing` is the code of a missing value in every column, -1 without one.
     """
     low, high = _of_those_with_a_value(codes, memberships, missing)
     agree: NDArray[np.bool_] = low >= high
@@ -76,9 +76,9 @@ def households_agree(codes: Codes, memberships: Memberships, missing: Codes) -> 
 
 
 def shared_attributes(codes: Codes, memberships: Memberships, missing: Codes) -> tuple[int, ...]:
-    """List the attributes of which no household has two values; none where all households have one member.
+    """List the attributes of which no household has two values; empty if all households have one member.
 
-    A member that lacks a value does not unmake what the others share, provided that somewhere two members have one.
+    Members without a value are ignored, provided that some household has two members with a value.
     """
     if memberships.households == int(memberships.counts.sum()):
         return ()
@@ -92,7 +92,7 @@ def shared_attributes(codes: Codes, memberships: Memberships, missing: Codes) ->
 
 
 def nearly_shared(codes: Codes, memberships: Memberships, missing: Codes) -> dict[int, int]:
-    """Find the attributes that all but a few households share, each with the number of those that do not."""
+    """Return the attributes that all but a few households share, each with the number of exceptions."""
     several = memberships.sizes() > 1
     differ = (~households_agree(codes, memberships, missing)[several]).sum(axis=0)
     few = (1 - NEARLY) * int(several.sum())
@@ -100,7 +100,7 @@ def nearly_shared(codes: Codes, memberships: Memberships, missing: Codes) -> dic
 
 
 def lacking_members(codes: Codes, memberships: Memberships, missing: Codes) -> Counts:
-    """Count for every column the members that have no value while another member of their household has one."""
+    """Count for every column the members without a value while another member of their household has one."""
     lacks = codes[memberships.combination] == missing
     low, high = _of_those_with_a_value(codes, memberships, missing)
     has = (low <= high)[memberships.household]
@@ -109,10 +109,10 @@ def lacking_members(codes: Codes, memberships: Memberships, missing: Codes) -> C
 
 
 def kept_together(codes: Codes, memberships: Memberships, shared: Sequence[int], missing: Codes) -> Codes:
-    """Give the members of a household the same codes of what they share, though one of them may lack a value.
+    """Give the members of a household the same codes of shared attributes, although one may lack a value.
 
-    Whoever divides records by these codes keeps households together. Cells that agree in all that is shared stay
-    alike; a cell that lacks some of it goes with the households of its records, and joins them where they are several.
+    Dividing records by these codes keeps households together. Cells with equal shared attributes remain equal; a cell
+    without some of them joins the households of its records into one.
     """
     columns = list(shared)
     members = codes[:, columns]
@@ -122,14 +122,14 @@ def kept_together(codes: Codes, memberships: Memberships, shared: Sequence[int],
     number = distinct_rows(members)[1]
     number[lacking] = len(codes) + np.arange(int(lacking.sum()))
     component = _components(np.unique(number, return_inverse=True)[1], memberships)
-    low, _ = ranges(component, members, members)  # a missing value is the last code: any other one is taken before it
+    low, _ = ranges(component, members, members)  # a missing value has the last code, so any other one is preferred
     joined = codes.copy()
     joined[:, columns] = low[np.unique(component, return_inverse=True)[1]]
     return joined
 
 
 def _components(number: Counts, memberships: Memberships) -> Counts:
-    """Join what has members of one household, again and again; return the least number of what is joined."""
+    """Join numbers with members of a common household, repeatedly; return the least number of each component."""
     label = np.arange(int(number.max()) + 1)
     node, household = number[memberships.combination], memberships.household
     while True:
@@ -143,7 +143,7 @@ def _components(number: Counts, memberships: Memberships) -> Counts:
 
 
 def _of_those_with_a_value(codes: Codes, memberships: Memberships, missing: Codes) -> tuple[Codes, Codes]:
-    """Return the smallest and the largest code in every household; the smallest is larger where nobody has one."""
+    """Return the smallest and the largest code in every household; the smallest is larger if no member has one."""
     member_codes = codes[memberships.combination]
     lacks = (member_codes == missing) & (missing >= 0)
     beyond = np.iinfo(np.int32).max

@@ -1,13 +1,9 @@
-"""The items of a table's records, from a column of it or from a second file, tied to its cells.
+"""Reading items: of a table's records, from one of its columns or a second file, and of baskets.
 
-Nothing here reads rows one by one: an engine counts which texts the records of a cell have in the column of items, or
-in the column that names them, and every distinct text is taken apart once.
-
-Baskets from files and frames: one basket per line, rows of (who, item), or a column of lists.
-
-Sets of items that stand in one field: separated, as a JSON list, or as DuckDB writes a list column.
-
-What a record's field holds crosses the border as one text, like every other value; here it becomes its items again.
+Rows are not read one by one: an engine counts the texts of each cell in the column of items, or in the owner column,
+and every distinct text is parsed once. Baskets come from files and frames: one basket per line, rows of (owner, item),
+or a column of lists. A set of items in one field is separated, a JSON list, or DuckDB's text of a list; the engine
+returns it as one text, which is parsed here.
 """
 
 import json
@@ -35,10 +31,10 @@ from sfumato.runtime.arrays import Codes, Counts, Quiet
 from sfumato.texts.catalogue import counted, refusal, t
 
 SHOWN = 8
-"""How many columns, or items, a notice names."""
+"""The most columns, or items, that a notice names."""
 
 EXAMPLE = "One of the sets that were read: "
-"""How a notice begins that shows what somebody has."""
+"""The beginning of a notice that shows a record's items."""
 
 
 def read_baskets(
@@ -57,12 +53,12 @@ def read_baskets(
 ) -> Baskets:
     """Read baskets from a file, a frame, or any collection of sets.
 
-    With `who` and `item`: rows of a table, one per item, with the column that says whose it is. With `column`, or from
-    a Parquet or JSON file: lists of items. Otherwise text, one basket per line, items separated by `separator` (found
-    out if not given: tab, semicolon, comma, else blanks); a text with a header and one item per row is recognised, and
-    refused where that is unsure. `lines` says that every line is a basket, whatever it looks like. `tree` is a
-    hierarchy over the items or a level table. Beyond `memory` (`"4GB"`) an engine counts on disk, in a private folder
-    of `spill`. `person` is the column that says whose a basket is, where a person may have several.
+    With `who` and `item`: rows of a table, one per item, with the owner column. With `column`, or from a Parquet or
+    JSON file: lists of items. Otherwise text, one basket per line, items separated by `separator` (default: detected
+    among tab, semicolon, comma, blanks). A text with a header and one item per row is recognized, and refused if that
+    is uncertain. `lines` declares that every line is a basket. `tree` is a hierarchy over the items or a level table.
+    Beyond `memory` (`"4GB"`) an engine counts on disk, in a private folder of `spill`.
+    `person` is the column that identifies the person of each basket, if a person may have several.
     """
     if (who is None) != (item is None):
         raise refusal("rows_items_need_both")
@@ -93,13 +89,13 @@ def read_baskets(
 
 
 def is_text_of_items(source: Any, who: str | None, column: str | None) -> bool:
-    """Say whether a source is a text file of which nobody says where its items are."""
+    """Return whether a source is a text file without declared columns of items."""
     is_file = isinstance(source, str | Path)
     return is_file and who is None and column is None and Path(source).suffix.lower() not in (*JSON, *PARQUET)
 
 
 def _recognised(baskets: Baskets, rows: ItemRows) -> tuple[str, str]:
-    """Say that a file has one item per row, and show a set of it."""
+    """Report that a file has one item per row, with an example set."""
     chosen = int(np.argmax((baskets.lengths > 1) & (baskets.lengths <= SHOWN)))
     example = ", ".join(baskets.basket(chosen)[:SHOWN]) + (", ..." if baskets.lengths[chosen] > SHOWN else "")
     read = t("notice.one_item_per_row", baskets=baskets, rows=rows, items=len(baskets.items))
@@ -175,7 +171,7 @@ def _listed(records: Sequence[tuple[Sequence[str | None], int, str]]) -> ListsOf
 
 
 def _with_unread(baskets: Baskets, rows: Engine, read: Sequence[str]) -> Baskets:
-    """Say which columns of a table stay behind when baskets are read from it: nothing vanishes silently."""
+    """Report the ignored columns of a table."""
     others = [name for name in rows.columns if name not in read]
     if not others:
         return baskets
@@ -185,7 +181,7 @@ def _with_unread(baskets: Baskets, rows: Engine, read: Sequence[str]) -> Baskets
 
 
 def _list_column(origin: str, listed: Sequence[str], column: str | None) -> str:
-    """Return the column that holds the lists: the one that was named, or the only one."""
+    """Return the column of lists: the given one, or the only one."""
     wanted = listed if column is None else [name for name in listed if name == column]
     if len(wanted) == 1:
         return wanted[0]
@@ -196,7 +192,7 @@ def _list_column(origin: str, listed: Sequence[str], column: str | None) -> str:
 
 
 def _counted(lists: CountedLists, origin: str, unit: str, column: str) -> Baskets:
-    """Give items codes, without blanks around them; say what was merged or empty."""
+    """Give items codes, without blanks around them; report merged and empty ones."""
     texts = ["" if text is None else text.strip() for text in lists.texts]
     items = tuple(in_order(sorted({*texts} - {""})))
     place = {label: code for code, label in enumerate(items)} | {"": -1}
@@ -222,7 +218,7 @@ def _counted(lists: CountedLists, origin: str, unit: str, column: str) -> Basket
 def _notices(
     lists: CountedLists, record: Counts, codes: Codes, distinct: Counts, baskets: Baskets, unit: str
 ) -> tuple[str, ...]:
-    """Say which records name an item more than once, and which have none; `distinct` counts the items of each."""
+    """Report records with repeated items, and empty ones; `distinct` counts the items of each."""
     notices = []
     lengths = np.bincount(record, minlength=len(distinct))
     repeated = np.flatnonzero(lengths > distinct)
@@ -252,7 +248,7 @@ def _notices(
 
 
 def _where(lists: CountedLists, i: int, before: str, after: str = "") -> str:
-    """Say in which record a list stands first; nothing where records have no order."""
+    """Return the first record of a list for a message; empty if records have no order."""
     return "" if lists.first_records is None else f"{before}{lists.first_records[i]}{after}"
 
 
@@ -260,11 +256,11 @@ ELEMENT = re.compile(r"\s*(?:'(?P<quoted>(?:[^'\\]|\\.)*)'|(?P<plain>[^,]*))\s*(
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 Split = Callable[[str], list[str | None]]
-"""Takes a field apart; None is an item that is missing."""
+"""Splits a field; None is a missing item."""
 
 
 def engine_list(text: str) -> list[str | None]:
-    r"""Take a list apart that DuckDB wrote as text.
+    r"""Parse DuckDB's text of a list.
 
     >>> engine_list("[a, 'b, c', 'it\\'s', NULL, 'NULL']")
     ['a', 'b, c', "it's", None, 'NULL']
@@ -284,7 +280,7 @@ def engine_list(text: str) -> list[str | None]:
 
 
 def json_list(text: str) -> list[str | None]:
-    """Take a JSON list apart.
+    """Parse a JSON list.
 
     >>> json_list('["a", 1, null]')
     ['a', '1', None]
@@ -294,9 +290,9 @@ def json_list(text: str) -> list[str | None]:
 
 
 def splitter(texts: Iterable[str | None], separator: str | None, is_list: bool) -> tuple[Split, str]:
-    """Find out how the fields of a column are taken apart; say it in words, too.
+    """Return the function that splits the fields of a column, and its description.
 
-    A column of lists is one; texts that are all JSON lists are; all others are separated, by what is given or found.
+    A column of lists has lists; so have texts that are all JSON lists; all others have a separator, given or detected.
     """
     if is_list:
         return engine_list, "lists"
@@ -310,7 +306,7 @@ def splitter(texts: Iterable[str | None], separator: str | None, is_list: bool) 
 
 
 def _separator(texts: Sequence[str]) -> str:
-    """Find what separates items; a mark between quotes separates nothing."""
+    """Detect the separator of items, ignoring marks between quotes."""
     return separator_of([re.sub(r'"(?:[^"]|"")*"', "", text) for text in texts])
 
 
@@ -324,12 +320,12 @@ def _is_json_list(text: str) -> bool:
 
 
 UNLISTED = "columns without a role are not published: "
-"""How the notice of a table begins that names the columns without a role."""
+"""The beginning of a table's notice about columns without a role."""
 
 
 @dataclass(frozen=True, repr=False)
 class HeldItems(Quiet):
-    """Which list of items the records of every cell have; lists are places in `lists`, not all of them different."""
+    """The list of items of each cell's records; lists are indices of `lists`, which may repeat."""
 
     cell: Counts
     held: Counts
@@ -339,7 +335,7 @@ class HeldItems(Quiet):
 
 
 def items_of_column(table: Table, column: str, separator: str | None = None) -> HeldItems:
-    """Read the items that stand in a column of the table."""
+    """Read the items in a column of the table."""
     engine, kind = table.engine, table.engine.nested.get(column, "")
     is_list = kind.endswith("[]")
     if kind and not is_list:
@@ -365,7 +361,7 @@ def items_of_column(table: Table, column: str, separator: str | None = None) -> 
 
 
 def _items(text: str | None, split: Split) -> tuple[list[str], bool]:
-    """Take a field apart; say whether an item in it is empty."""
+    """Split a field; return also whether one of its items is empty."""
     items = [] if text is None or not text.strip() else split(text)
     named = ["" if item is None else item.strip() for item in items]
     return named, "" in named
@@ -376,7 +372,7 @@ def _without_items(records: int) -> str:
 
 
 def items_by_owner(source: Any, owner: str, item: str) -> tuple[dict[str, list[str]], tuple[str, ...]]:
-    """Read a source with one row per item: the items of every owner, and what was noticed."""
+    """Read a source with one row per item: the items of every owner, with notices."""
     rows = open_rows(source, Reading(as_written=(owner, item)))
     for name in (owner, item):
         if name not in rows.columns:
@@ -406,13 +402,13 @@ def items_by_owner(source: Any, owner: str, item: str) -> tuple[dict[str, list[s
 
 
 def with_items_of_file(table: Table, source: Any, owner: str, item: str) -> Table:
-    """Return a table whose rows have their items in a column of lists: what an audit compares a file with."""
+    """Return a table whose rows have their items in a column of lists, for comparison in an audit."""
     frame = rows_with_items(table.engine, [*table.roles.quasi, *table.roles.sensitive], source, owner, item, item)
     return replace(table, engine=open_rows(frame, Reading(origin=table.engine.origin, notations=False)))
 
 
 def rows_with_items(rows: Engine, names: Sequence[str], source: Any, owner: str, item: str, column: str) -> pa.Table:
-    """Put the items of a second source beside some columns of rows, in a column of lists that is called so."""
+    """Join the items of a second source to some columns of rows, in a column of lists with this name."""
     if owner not in rows.columns:
         known = ", ".join(map(repr, rows.columns[:30]))
         raise refusal("no_column_id", origin=rows.origin, owner=owner, known=known)
@@ -421,14 +417,14 @@ def rows_with_items(rows: Engine, names: Sequence[str], source: Any, owner: str,
     for batch in rows.count_texts([*names, owner]):
         values = [column.to_pylist() for column in batch.columns]
         for *row, number in zip(*values, strict=True):
-            texts += [tuple(row)] * number  # persons are named once; who is not gets a row for each
+            texts += [tuple(row)] * number  # one row per record, because owners may be missing
     columns = {name: pa.array([row[place] for row in texts], pa.string()) for place, name in enumerate(names)}
     held = [by_owner.get((row[-1] or "").strip(), []) for row in texts]
     return pa.table({**columns, column: pa.array(held, pa.list_(pa.string()))})
 
 
 def items_of_file(table: Table, source: Any, owner: str, item: str) -> HeldItems:
-    """Read the items from a second source with one row per item, whose owners the table names in a column."""
+    """Read the items from a second source with one row per item, whose owners are in a column of the table."""
     by_owner, read = items_by_owner(source, owner, item)
     pairs = column_pairs(table.engine, owner, table.link)
     names = [None if value is None else value.strip() for value in pairs.values]
@@ -447,7 +443,7 @@ def items_of_file(table: Table, source: Any, owner: str, item: str) -> HeldItems
 
 
 def _check_named(table: Table, owner: str, names: Sequence[str | None], value: Counts, counts: Counts) -> None:
-    """Raise unless every record has a name of its own."""
+    """Raise unless all records have different owners."""
     records = np.bincount(value, counts, len(names))
     if None in names or "" in names:
         raise refusal("owner_missing", table=table, owner=owner)
@@ -457,7 +453,7 @@ def _check_named(table: Table, owner: str, names: Sequence[str | None], value: C
 
 
 def tied(table: Table, held: HeldItems, column: str, named: str, tree: Any = None, sensitive: Named = ()) -> MixedTable:
-    """Give the items codes and tie the baskets to the cells of the table."""
+    """Give the items codes and assign the baskets to the cells of the table."""
     items = tuple(in_order(sorted({item for record in held.lists for item in record})))
     if not items:
         raise refusal("no_record_item", origin=table.engine.origin, column=column)
@@ -468,7 +464,7 @@ def tied(table: Table, held: HeldItems, column: str, named: str, tree: Any = Non
     first, link = equal_rows(starts, once)
     basket = link[held.held]
     weights = np.bincount(basket, held.count, len(first)).astype(np.int64)
-    present = weights > 0  # records that miss a value are left out, and with them perhaps a basket
+    present = weights > 0  # dropped records may have the only copy of a basket
     number = np.cumsum(present) - 1
     kept = taken_rows(starts, once, first[present])
     baskets = _only_present(items, *kept, weights[present], table.engine.origin)
@@ -481,14 +477,14 @@ def tied(table: Table, held: HeldItems, column: str, named: str, tree: Any = Non
 
 
 def _only_present(items: tuple[str, ...], starts: Counts, codes: Any, weights: Counts, origin: str) -> Baskets:
-    """Make baskets of the items that some record has."""
+    """Make baskets of the items that occur in records."""
     used, small = np.unique(codes, return_inverse=True)
     labels = tuple(items[code] for code in used.tolist())
     return Baskets(labels, starts, small.ravel().astype(np.int32), weights, None, origin)
 
 
 def _notices_of(table: Table, read: set[str]) -> tuple[str, ...]:
-    """Return what is said of the table, where the columns of items and names count as read."""
+    """Return the notices of the table, with the columns of items and owners counted as read."""
     others = [name for name in table.engine.columns if name not in table.roles.named and name not in read]
     said = [notice for notice in table.notices if not notice.startswith(UNLISTED)]
     if others:

@@ -1,7 +1,7 @@
 """Baskets: records that are sets of items (purchases, diagnoses, pages), with equal baskets counted once.
 
-Everything in this room reads a basket as a sorted run of item codes (`starts`, `codes`), so nothing depends on the
-order of records or of the items within one. A basket without items is a record like any other: it is kept and counted.
+A basket is a sorted run of item codes (`starts`, `codes`), so nothing depends on the order of records or of items. An
+empty basket is kept and counted as a record.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sfumato.runtime.kernels import kernel
 from sfumato.texts.catalogue import refusal, t
 
 SHOWN = 3
-"""How many items a message names before it says how many there are."""
+"""The most items that a message names."""
 
 
 class RowPersons(NamedTuple):
@@ -93,7 +93,7 @@ def rows_of_persons(basket: Counts, person: Counts, count: Counts) -> PersonRows
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Baskets(Quiet):
-    """The distinct baskets of a data set with how often each occurs.
+    """The distinct baskets of a data set with their numbers of records.
 
     Where a person may have several records, a basket stands in a row for each kind of persons who have it.
 
@@ -103,7 +103,7 @@ class Baskets(Quiet):
     """
 
     items: tuple[str, ...]
-    """The labels of all items, in order (numbers as numbers). An item is known to the rest by its place here."""
+    """The labels of all items, in order (numbers as numbers). The code of an item is its index here."""
 
     starts: Counts
     """Basket b has the items `codes[starts[b] : starts[b + 1]]`."""
@@ -112,16 +112,16 @@ class Baskets(Quiet):
     """The items of all distinct baskets, ascending within a basket; the baskets in lexicographic order."""
 
     weights: Counts
-    """How many records have this basket."""
+    """The number of records of each basket."""
 
     tree: Hierarchy | None = None
-    """What is known of the items: a hierarchy whose leaves are items (it may have more than occur)."""
+    """The tree of items: a hierarchy with items as leaves (possibly more than occur)."""
 
     origin: str = "baskets"
-    """Where they come from, for messages."""
+    """Their origin, for messages."""
 
     notices: tuple[str, ...] = ()
-    """What was noticed while reading them: repeated items, baskets without any."""
+    """Notices of reading: repeated items, empty baskets."""
 
     persons: RowPersons | None = None
     """Whose they are, where a person may have several; None: every record is another person."""
@@ -158,22 +158,22 @@ class Baskets(Quiet):
 
     @cached_property
     def supports(self) -> Counts:
-        """For every item, how many records have it."""
+        """The number of records of each item."""
         return weighted_counts(self.codes, np.repeat(self.weights, self.lengths), len(self.items))
 
     @cached_property
     def lengths(self) -> Counts:
-        """How many items each distinct basket has."""
+        """The number of items of each distinct basket."""
         return np.diff(self.starts)
 
     @cached_property
     def filled(self) -> int:
-        """How many persons have an item at all: no published set of items can be shown by more."""
+        """The number of persons with an item, an upper bound on the support of a published set."""
         return self.people.count(np.flatnonzero(self.lengths > 0))
 
     @cached_property
     def occurrences(self) -> int:
-        """How many items all records have together."""
+        """The number of items of all records together."""
         return int(self.supports.sum())
 
     @cached_property
@@ -183,7 +183,7 @@ class Baskets(Quiet):
 
     @cached_property
     def leaf(self) -> Codes:
-        """For every item its leaf in the tree."""
+        """The leaf of each item in the tree."""
         assert self.tree is not None, t("notice.asked_leaves_no_tree")
         return leaf_codes(self.tree, self.items)
 
@@ -202,7 +202,7 @@ class Baskets(Quiet):
         return tuple(self.items[code] for code in self.codes[self.starts[distinct] : self.starts[distinct + 1]])
 
     def with_tree(self, tree: Hierarchy | None) -> Baskets:
-        """Return the same baskets with another tree of items."""
+        """Return the baskets with another tree of items."""
         return replace(self, tree=tree)
 
 
@@ -259,13 +259,13 @@ def counted_baskets(
 
 
 def rows_once(row: NDArray[np.integer], codes: NDArray[np.integer], rows: int) -> tuple[Counts, Codes]:
-    """Gather (row, code) pairs to rows of ascending codes, each code once; a negative code is left out."""
+    """Collect (row, code) pairs as rows of ascending codes, each code once; negative codes are dropped."""
     return _sorted_rows(row.astype(np.int32), codes.astype(np.int32), rows, int(codes.max(initial=0)) + 1)
 
 
 @kernel
 def _sorted_rows(row: Codes, codes: Codes, rows: int, width: int) -> tuple[Counts, Codes]:
-    """Deal pairs out by code, then by row: what arrives in a row arrives in ascending order. Linear time."""
+    """Sort pairs by code, then by row, so that codes are ascending in each row. Linear time."""
     by_code, ends = np.zeros(width + 1, np.int64), np.zeros(rows + 1, np.int64)
     for i in range(len(codes)):
         if codes[i] >= 0:
@@ -297,7 +297,7 @@ def _sorted_rows(row: Codes, codes: Codes, rows: int, width: int) -> tuple[Count
 
 
 def equal_rows(starts: Counts, codes: Codes) -> tuple[Counts, Counts]:
-    """Find equal rows: for every distinct row, in lexicographic order, its first place; and for every row its own."""
+    """Return the index of each distinct row's first occurrence, in lexicographic order, and each row's number."""
     raw, at = codes.astype(">i4").tobytes(), (4 * starts).tolist()
     number: dict[bytes, int] = {}
     link = np.empty(len(starts) - 1, np.int64)
@@ -314,7 +314,7 @@ def equal_rows(starts: Counts, codes: Codes) -> tuple[Counts, Counts]:
 
 
 def taken_rows(starts: Counts, codes: Codes, rows: Counts) -> tuple[Counts, Codes]:
-    """Return some rows of a ragged array, in the order asked for."""
+    """Return some rows of a ragged array, in the given order."""
     lengths = np.diff(starts)[rows]
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     at = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths) + np.repeat(starts[:-1][rows], lengths)
@@ -322,13 +322,13 @@ def taken_rows(starts: Counts, codes: Codes, rows: Counts) -> tuple[Counts, Code
 
 
 def leaf_codes(tree: Hierarchy, items: tuple[str, ...]) -> Codes:
-    """Find the leaf of every item, -1 where the tree has none; items are texts, also where they look like numbers."""
+    """Return the leaf of each item, -1 if the tree has none; items are texts, even if they look like numbers."""
     known = {label: code for code, label in enumerate(tree.leaves)}
     return np.array([known.get(item, -1) for item in items], np.int32)
 
 
 def items_in_words(labels: list[str]) -> str:
-    """Name some items and say how many there are, with the verb that fits."""
+    """Return some items and their number, with the verb."""
     if len(labels) == 1:
         return t("notice.item", labels=labels[0])
     named = ", ".join(map(repr, labels[:SHOWN])) + (", ..." if len(labels) > SHOWN else "")

@@ -1,7 +1,7 @@
-"""PersonPairs: whose records they are. GroupPersons: the persons of every group, and which sensitive values they have.
+"""PersonPairs: the persons of records. GroupPersons: the persons of every group, and their sensitive values.
 
 Groups are counted on pairs of a cell and a person in the order of persons, with one stamp per group: one pass, without
-sorting or hashing. That needs whole cells: an assignment that divides one does not say whose records go where.
+sorting or hashing. This needs whole cells: an assignment that divides one does not determine whose records go where.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 
 
 BYTES_OF_A_PAIR = 100
-"""What a pair of a cell and a person takes in memory: three numbers in two orders, and as much while it is sorted."""
+"""The memory of a pair of a cell and a person: three numbers in two orders, twice while sorting."""
 
 EXAMINED = 2_000
-"""Records among which the values of an identifier are looked at."""
+"""The number of sampled records of an identifier."""
 
 LONGEST_KEY = 40
 MOSTLY = 0.9
-"""The share of values that must look like a key."""
+"""The least share of values that look like a key."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PersonPairs(Quiet):
-    """Which person has how many records of which cell: pairs in the order of persons."""
+    """The number of records of each person in each cell: pairs in the order of persons."""
 
     cell: Codes
     person: Codes
-    """Numbers from 0, never falling."""
+    """Numbers from 0, nondecreasing."""
 
     count: Codes
     cells: int
@@ -52,7 +52,7 @@ class PersonPairs(Quiet):
 
     @staticmethod
     def of(pairs: Pairs, cells: int) -> PersonPairs:
-        """Put pairs into the order of persons, those of one person into that of cells."""
+        """Sort pairs by person, then by cell."""
         order = np.lexsort((pairs.cell, pairs.value))
         cell, person, count = (column[order].astype(np.int32) for column in (pairs.cell, pairs.value, pairs.counts))
         return PersonPairs(cell, person, count, cells)
@@ -74,9 +74,9 @@ class PersonPairs(Quiet):
 
     @cached_property
     def ordered(self) -> Codes:
-        """The persons in an order that follows from their records alone, so not from how they are numbered.
+        """The persons in an order that follows only from their records, not from their numbers.
 
-        Persons of equal records stand together: whoever draws by places in this order draws the same records.
+        Persons with equal records are consecutive, so draws by index in this order draw the same records.
         """
         return np.array(sorted(range(self.number), key=self._held_by_each.__getitem__), np.int32)
 
@@ -91,13 +91,13 @@ class PersonPairs(Quiet):
 
     @cached_property
     def _held_by_each(self) -> list[bytes]:
-        """What every person has, in a form that compares as the numbers of cells and records do."""
+        """The records of each person as bytes, which compare like the numbers of cells and records."""
         held = np.column_stack([self.cell, self.count]).astype(">i4").tobytes()
         ends = np.cumsum(np.bincount(self.person, minlength=self.number)) * 8
         return [held[first:end] for first, end in pairwise([0, *ends.tolist()])]
 
     def drawn(self, share: float, generator: np.random.Generator) -> Flags:
-        """Draw a share of the persons, without replacement: how many of every sort of equal records, the first ones."""
+        """Draw a share of the persons without replacement: the number of each kind of equal records, the first ones."""
         wanted = round(share * self.number)
         if not 0 < wanted < self.number:
             raise refusal("nobody_held_out", share=share, persons=self, wanted=wanted)
@@ -110,7 +110,7 @@ class PersonPairs(Quiet):
         return drawn
 
     def without(self, left_out: Flags) -> PersonPairs:
-        """Leave some persons out, with all their records; the others are numbered anew, cells are not."""
+        """Remove some persons with all their records; the others are renumbered, cells are not."""
         kept = ~left_out[self.person]
         number = (np.cumsum(~left_out) - 1).astype(np.int32)
         return PersonPairs(self.cell[kept], number[self.person[kept]], self.count[kept], self.cells)
@@ -127,7 +127,7 @@ class PersonPairs(Quiet):
         return offsets, self.person[order], self.count[order]
 
     def group_of_cells(self, assignment: Assignment, counts: Counts) -> Codes:
-        """Return the group of every cell, -1 where it is suppressed; raise where a cell is divided."""
+        """Return the group of every cell, -1 if it is suppressed; raise if a cell is divided."""
         group = np.full(self.cells, -1, np.int32)
         group[assignment.cell] = assignment.group
         whole = np.bincount(assignment.cell, minlength=self.cells).max(initial=0) <= 1
@@ -138,21 +138,21 @@ class PersonPairs(Quiet):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupPersons(Quiet):
-    """The persons of every group and their sensitive values. Whoever places whole cells asks this; see `count_values`.
+    """The persons of every group and their sensitive values, for whole cells; see `count_values`.
 
-    Nothing is counted before it is asked for.
+    Everything is counted on demand.
     """
 
     pairs: PersonPairs
     group: Codes
-    """The group of every cell, -1 where it is suppressed."""
+    """The group of every cell, -1 if it is suppressed."""
 
     groups: int
     columns: Counts
-    """For every cell the columns of a histogram that it adds to, one per sensitive attribute."""
+    """For each cell its histogram columns, one per sensitive attribute."""
 
     spans: Counts
-    """Where the columns of every attribute start, and the end."""
+    """The first column of each attribute, and the end."""
 
     @cached_property
     def _counted(self) -> tuple[Counts, Counts]:
@@ -166,7 +166,7 @@ class GroupPersons(Quiet):
 
     @property
     def largest(self) -> Counts:
-        """The most records that one person has in every group."""
+        """The most records of one person in every group."""
         return self._counted[1]
 
     @cached_property
@@ -176,17 +176,17 @@ class GroupPersons(Quiet):
 
     @property
     def having(self) -> Counts:
-        """The persons of every group who have each value at least once: groups x values."""
+        """The number of persons of every group with each value at least once: groups x values."""
         return self._values[0]
 
     @property
     def weighted(self) -> Numbers:
-        """The values of every group, where the records of one person in it weigh one together: groups x values."""
+        """The values of every group, each person's records in it with a total weight of one: groups x values."""
         return self._values[1]
 
     @cached_property
     def matchings(self) -> Counts:
-        """The largest matching of persons with values that they have: groups x attributes."""
+        """The largest matching of persons with their values: groups x attributes."""
         pairs, group = self.pairs, self.group[self.pairs.cell]
         shown = np.flatnonzero(group >= 0)
         offsets, members = members_by(group[shown], self.groups)
@@ -197,14 +197,14 @@ class GroupPersons(Quiet):
 
     @cached_property
     def suppressed(self) -> dict[str, int]:
-        """Count the persons of whom no record is in a group, and those of whom some records are in none: internal."""
+        """Count the persons without a record in a group, and those with some records in none: internal."""
         shown = np.bincount(self.pairs.person, self.pairs.count * (self.group[self.pairs.cell] >= 0))
         some = (shown > 0) & (shown < self.pairs.records)
         return {"persons_left_out": int((shown == 0).sum()), "persons_missing_records": int(some.sum())}
 
     def some(self, groups: Counts) -> GroupPersons:
-        """Return those of some groups, numbered in this order."""
-        number = np.full(self.groups + 1, -1, np.int32)  # the last one is that of suppressed cells
+        """Return the persons of some groups, numbered in this order."""
+        number = np.full(self.groups + 1, -1, np.int32)  # the last one is for suppressed cells
         number[groups] = np.arange(len(groups))
         some = replace(self, group=number[self.group], groups=len(groups))
         vars(some)["_counted"] = (self.persons[groups], self.largest[groups])
@@ -212,18 +212,18 @@ class GroupPersons(Quiet):
 
 
 def persons_of(engine: Engine, column: str, link: str, cells: int, most_pairs: int) -> PersonPairs:
-    """Find whose records every cell has; records without a person were refused or dropped before."""
+    """Return the persons of every cell; records without a person were refused or dropped before."""
     return PersonPairs.of(engine.pairs(column, link, most_pairs), cells)
 
 
 @kernel
 def count_persons(cell: Codes, person: Codes, count: Codes, group: Codes, groups: int) -> tuple[Counts, Counts]:
-    """Count the different persons of every group and the records of its largest one; a cell of group -1 is left out.
+    """Count the different persons of every group and the records of its largest one; group -1 is skipped.
 
     O(pairs); pairs must be in the order of persons.
     """
     last, held, persons, largest = range(4)
-    counted = np.zeros((groups, 4), np.int32)  # what is known of a group is in one place of the cache
+    counted = np.zeros((groups, 4), np.int32)  # the values of a group are in one cache line
     counted[:, last] = -1
     for i in range(len(cell)):
         g = group[cell[i]]
@@ -241,10 +241,10 @@ def count_persons(cell: Codes, person: Codes, count: Codes, group: Codes, groups
 def count_values(
     cell: Codes, person: Codes, count: Codes, group: Codes, columns: Counts, groups: int, width: int
 ) -> tuple[Counts, Numbers]:
-    """Count for every group and value the persons who have it, and add up values that weigh one for every person.
+    """Count for every group and value the persons who have it, and sum values with a total weight of one per person.
 
-    Every person of a group spreads one over his values there, by his records. O(pairs x attributes); pairs must be in
-    the order of persons.
+    Each person of a group distributes a weight of one over their values there, by records. O(pairs x attributes);
+    pairs must be in the order of persons.
     """
     having, weighted = np.zeros((groups, width), np.int64), np.zeros((groups, width))
     last, held = np.full((groups, width), -1, np.int32), np.zeros(groups, np.int64)
@@ -272,7 +272,7 @@ def count_values(
 
 @kernel
 def match_groups(offsets: Counts, person: Codes, value: Counts, size: int) -> Counts:
-    """Return the largest matching of every group: its entries are in the order of persons."""
+    """Return the largest matching of every group; its entries are in the order of persons."""
     matched = np.zeros(len(offsets) - 1, np.int64)
     for g in range(len(matched)):
         first, end = offsets[g], offsets[g + 1]
@@ -288,10 +288,10 @@ def match_groups(offsets: Counts, person: Codes, value: Counts, size: int) -> Co
 
 @kernel
 def largest_matching(starts: Counts, values: Counts, size: int, enough: int) -> int:
-    """Match persons with values that they have, until enough are matched; those of p start at `starts[p]`.
+    """Match persons with their values until `enough` are matched; the values of p start at `starts[p]`.
 
-    Whatever a greedy choice leaves over takes augmenting paths. Values that a search without success came by are never
-    of use again, so O(entries x matching).
+    A greedy choice is completed by augmenting paths. Values visited by an unsuccessful search are never useful again,
+    so O(entries x matching).
     """
     persons = len(starts) - 1
     owner, mine, free = np.full(size, -1, np.int64), np.full(persons, -1, np.int64), np.empty(persons, np.int64)
@@ -341,9 +341,9 @@ def largest_matching(starts: Counts, values: Counts, size: int, enough: int) -> 
 
 
 def is_repeated_key(engine: Engine, name: str) -> bool:
-    """Say whether a column holds codes or numbers of persons, some in several records.
+    """Return whether a column contains codes or numbers of persons, some in several records.
 
-    Names, dates, sentences and ways to reach somebody are none.
+    Names, dates, sentences and contact data are none.
     """
     meaning = meaning_of(name)
     if not name.strip() or (meaning is not None and meaning.what in (HOUSEHOLD, NAME, REACH)):
@@ -352,6 +352,7 @@ def is_repeated_key(engine: Engine, name: str) -> bool:
         return False
     facts = engine.facts(name)
     return facts.distinct < facts.present
+    """Return whether values are short codes or whole numbers: one word each, with a digit."""
 
 
 def looks_like_keys(values: Sequence[str]) -> bool:
@@ -359,6 +360,7 @@ def looks_like_keys(values: Sequence[str]) -> bool:
     if len(values) < 2:
         return False
     return sum(map(_is_key, values)) >= MOSTLY * len(values)
+    """Return whether one value may be a key: `P0001`, `17`, `4b1e-..`, but not `1.5`, an address or a phone number."""
 
 
 def _is_key(value: str) -> bool:

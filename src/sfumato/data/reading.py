@@ -1,4 +1,4 @@
-"""A table: rows in an engine, a role for every column that matters, a hierarchy for every one that is coded."""
+"""A table: rows in an engine, a role for each relevant column, a hierarchy for each coded one."""
 
 from __future__ import annotations
 
@@ -36,45 +36,46 @@ Missing = Literal["value", "drop"]
 Unknown = Literal["refuse", "count"]
 Ranges = Literal["tight", "rounded", "node"]
 """How a group's ranges are published: by its records' ends, by rounded ends, or by nodes; each wider than the last."""
-
+"""How a group's ranges are published: by its records' ends, by rounded ends, or by nodes; each wider than the last."""
 AllowedRanges = Literal["rounded", "node"]
 """The finest ranges that a study may allow; without one, everything is allowed."""
 
 
 def coarser(ranges: Ranges, allowed: Ranges | None) -> Ranges:
     """Return the wider of the ranges that somebody chose and the finest that the table allows."""
-    order: tuple[Ranges, ...] = get_args(Ranges)
+    """Return the wider one of the chosen ranges and the finest that the table allows."""
     return max(ranges, allowed or ranges, key=order.index)
 
 
 Unit = Literal["records", "persons", "one each"]
 """What is counted in groups: records, different persons, or records each of which is declared to be another person."""
+"""The unit that groups count: records, different persons, or records declared to be of different persons."""
 
 
 def unit_of(person: str | None, one_record_per_person: bool) -> Unit:
-    """Say what is counted in groups."""
+    """Return the unit that groups count."""
     return "persons" if person is not None else "one each" if one_record_per_person else "records"
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Which columns are quasi-identifiers, sensitive, neutral (published as they are) and identifiers (dropped)."""
+    """Which columns are quasi-identifiers, sensitive, neutral (published unchanged) and identifiers (dropped)."""
 
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...] = ()
     neutral: tuple[str, ...] = ()
     identifier: tuple[str, ...] = ()
     household: str | None = None
-    """The column that says which records belong to one household: never published, though it may name persons."""
+    """The household column: never published, even if it names persons."""
 
     weights: cell_values.Weights = ()
-    """How much a loss in every quasi-identifier counts; nothing where all count alike."""
+    """The weights of quasi-identifiers in losses; empty if they are equal."""
 
     person: str | None = None
-    """The column that says whose record it is: never published. Groups are then counted in different persons."""
+    """The person column: never published. Groups then count different persons."""
 
     one_record_per_person: bool = False
-    """Whether somebody declared that every record is another person, although an identifier may repeat."""
+    """Whether every record is declared to be of another person, although an identifier may repeat."""
 
     def __post_init__(self) -> None:
         if not self.quasi:
@@ -93,7 +94,7 @@ class Roles:
         self._check_person(None if self.person is None else seen.get(self.person))
 
     def _check_person(self, other: str | None) -> None:
-        """Raise where the person column cannot be one, beside what else is declared."""
+        """Raise if the person column is invalid with the other declarations."""
         if other not in (None, "identifier"):
             raise refusal("person_with_a_role", roles=self, other=other)
         if self.person is not None and self.one_record_per_person:
@@ -103,7 +104,7 @@ class Roles:
 
     @property
     def unit(self) -> Unit:
-        """What is counted in groups."""
+        """The unit that groups count."""
         return unit_of(self.person, self.one_record_per_person)
 
     @property
@@ -114,7 +115,7 @@ class Roles:
 
     @property
     def naming_persons(self) -> tuple[str, ...]:
-        """The identifiers, without those that are declared to tell households or persons apart."""
+        """The identifiers, without the declared household and person columns."""
         return tuple(name for name in self.identifier if name not in (self.household, self.person))
 
 
@@ -129,25 +130,25 @@ class Table:
     missing: Missing
     notices: tuple[str, ...] = ()
     grown: tuple[str, ...] = ()
-    """Columns whose domain has a leaf for missing values only because some record misses one."""
+    """Columns whose domain has a leaf for missing values only because some record lacks a value."""
 
     fine: Mapping[str, Hierarchy] = field(default_factory=dict)
-    """The hierarchies of columns that were coarsened, as they are declared: what a release loses is counted by them."""
+    """The declared hierarchies of coarsened columns, by which losses are counted."""
 
     most_cells: int | None = None
-    """The cell budget because of which they were."""
+    """The limit on cells that caused the coarsening."""
 
     memory: str | None = None
-    """How much memory is declared for it."""
+    """The declared memory."""
 
     kind: FrameKind = "arrow"
-    """The kind of frame that its releases come back as: the one that it came as, or Arrow's."""
+    """The kind of frame of its releases: its own, or Arrow."""
 
     ranges: AllowedRanges | None = None
-    """The finest ranges that a release of it may publish; None where all are allowed."""
+    """The finest ranges that a release of it may publish; None allows all."""
 
     has_items: bool = False
-    """Whether its records have sets of items, beside which persons are not counted."""
+    """Whether its records have sets of items, with which persons are not counted."""
 
     def __repr__(self) -> str:
         return t(
@@ -156,7 +157,7 @@ class Table:
 
     @property
     def coarsened(self) -> dict[str, dict[str, int]]:
-        """How many values the columns have that were coarsened, and how many they would have."""
+        """The numbers of values of coarsened columns, after and before."""
         sizes = {name: (self.hierarchies[name].size, tree.size) for name, tree in self.fine.items()}
         return {name: {"values": coarse, "instead_of": fine} for name, (coarse, fine) in sizes.items()}
 
@@ -179,7 +180,7 @@ class Table:
 
     @property
     def _most_pairs(self) -> int:
-        """How many pairs of a cell and a person fit into memory."""
+        """The number of pairs of a cell and a person that fit into memory."""
         return coarsening.usual_most_cells(self.memory) * coarsening.BYTES_OF_A_CELL // BYTES_OF_A_PAIR
 
     @property
@@ -189,7 +190,7 @@ class Table:
 
     @property
     def dropped(self) -> int:
-        """The number of records left out because they miss a value (only with missing='drop')."""
+        """The number of records dropped because they lack a value (only with missing='drop')."""
         return self._counted[1]
 
     @property
@@ -198,15 +199,15 @@ class Table:
         return self._counted[2]
 
     def digest(self, more: Iterable[str] = ()) -> str:
-        """Return a digest of the columns that releases are made of, and of some more.
+        """Return a digest of the columns from which releases are made, and of some more.
 
-        Neutral columns are published as they are, and a search does not read them: of a wide table they are not read.
+        Neutral columns are published unchanged and not searched, so they are omitted, which matters for wide tables.
         """
         read = {*self.roles.quasi, *self.roles.sensitive, *more, self.roles.household, self.roles.person}
         return self.engine.digest(sorted(name for name in read if name is not None))
 
     def over(self, quasi: Sequence[cell_values.Quasi]) -> Table:
-        """Return the same table with its quasi-identifiers over other hierarchies of the very same leaves."""
+        """Return the table with other hierarchies of the same leaves for its quasi-identifiers."""
         other = replace(self, hierarchies={**self.hierarchies, **{each.name: each.hierarchy for each in quasi}})
         vars(other)["_counted"] = (replace(self.cells, quasi=tuple(quasi)), self.dropped, self.link)
         return other
@@ -230,7 +231,7 @@ class Table:
 
     @cached_property
     def _neutral_counts(self) -> dict[str, cell_values.CountedValues]:
-        """What was counted already."""
+        """Cached counts."""
         return {}
 
     def _count_neutral(self, column: str) -> cell_values.CountedValues:
@@ -249,20 +250,20 @@ class Table:
 
     @cached_property
     def memberships(self) -> households.Memberships | None:
-        """Which household has records of which cell; None where no column says."""
+        """The cells of each household's records; None without a household column."""
         column = self.roles.household
         return None if column is None else households.memberships_of(self.engine, column, self.link)
 
     @cached_property
     def shared(self) -> tuple[int, ...]:
-        """The quasi-identifiers, by their place in the cells, that all members of every household share."""
+        """The shared quasi-identifiers of households, by their index in the cells."""
         if self.memberships is None:
             return ()
         return households.shared_attributes(self.cells.codes, self.memberships, self.cells.missing)
 
     @cached_property
     def cells_together(self) -> cell_values.Cells:
-        """The cells with codes by which the members of a household have the same of what they share."""
+        """The cells with equal codes of shared attributes for the members of a household."""
         if self.memberships is None or not self.shared:
             return self.cells
         codes = households.kept_together(self.cells.codes, self.memberships, self.shared, self.cells.missing)
@@ -270,11 +271,11 @@ class Table:
 
     @property
     def shared_names(self) -> list[str]:
-        """Their names."""
+        """The names of shared attributes."""
         return [self.cells.quasi[place].name for place in self.shared]
 
     def household_notices(self) -> list[str]:
-        """Say what the members of households share, and what they would share but for a few households."""
+        """Report the shared attributes of households, and attributes that a few households do not share."""
         memberships, column = self.memberships, self.roles.household
         if memberships is None:
             return []
@@ -296,10 +297,10 @@ class Table:
 
     @cached_property
     def repeated_key(self) -> str | None:
-        """A key of persons that repeats, if the records are not declared to be persons; None if there is none.
+        """A key of persons that repeats, unless the records are declared to be persons; None if there is none.
 
-        Candidates are the identifiers, and other columns without codes that are named like a key (`Patient`, `id`);
-        among households such a name may number the members of each one.
+        Candidates are the identifiers, and uncoded columns that are named like a key (`Patient`, `id`); in households
+        such a column may number the members.
         """
         roles, engine = self.roles, self.engine
         if roles.person is not None or roles.one_record_per_person:
@@ -311,12 +312,12 @@ class Table:
 
     @property
     def why_no_persons(self) -> str | None:
-        """Say why records of this table cannot be taken for persons, and the two remedies; None where they can."""
+        """Explain why records of this table cannot be considered persons, with the two remedies; None if they can."""
         key = self.repeated_key
         if key is None:
             return None
         remedy = t("notice.say_whose_record", key=key)
-        if self.has_items:  # which count no persons
+        if self.has_items:  # these count no persons
             remedy = t("notice.give_table_record_per")
         return t("notice.identifier_repeats", table=self, key=key, remedy=remedy)
 
@@ -328,7 +329,7 @@ class Table:
 
 
 class Columns(TypedDict, total=False):
-    """The keywords of `read`: what the columns of a source are, and how it is written."""
+    """The keywords of `read`: the roles of columns, and reading options."""
 
     quasi: Iterable[str]
     sensitive: Iterable[str]
@@ -359,23 +360,22 @@ class Columns(TypedDict, total=False):
 
 
 def read(source: Any, **columns: Unpack[Columns]) -> Table:
-    """Read a file or a frame and give its columns their roles.
+    """Read a file or a frame with the roles of its columns.
 
-    `source` is a path, a pattern or folder of many files, `people.duckdb#main.people`, a URL, or anything that speaks
-    the Arrow interface (pandas, polars, pyarrow). `hierarchies` maps
-    columns to hierarchies, or is a TOML file or a folder of level tables; other columns get an automatic one.
-    `missing` says what a missing value is: a value of its own, or a reason to drop the record; `na` lists texts that
-    mean missing, beside the empty one. `person` names the column that says whose record it is: groups are then counted
-    in different persons; `one_record_per_person` declares that every record is another one. `household` names the
-    column that says who belongs together: members of one household then show the same value of what they share.
-    `weights` says how much a loss in a quasi-identifier counts,
-    such as `{"age": 2}`; 1 where nothing is said. The others say how the source is written, where that is found out
-    wrongly: its encoding, sheet, header and the header's row, the names of its columns, which columns have numbers
-    with a decimal comma or point, whether dates have the day or the month first, and which columns are left as they
-    are. `engine` names who reads the rows where the source does not say it; beyond `memory` (`"4GB"`) it works on
-    disk, in a private folder of `spill`. Above `most_cells` distinct combinations (by default what fits into
-    memory) columns are coarsened.
-    `ranges` is the finest that a release may publish: `rounded` or `node`.
+    `source` is a path, a pattern or folder of many files, `people.duckdb#main.people`, a URL, or a frame with the Arrow
+    interface (pandas, polars, pyarrow). `hierarchies` maps columns to hierarchies, or is a TOML file or a folder of
+    level tables; other columns get an automatic one. `missing` makes a missing value a separate value, or drops its
+    record; `na` lists texts that mean missing, besides the empty one. `person` is the column that identifies the person
+    of each record: groups then count different persons; `one_record_per_person` declares that every record is of
+    another person. `household` is the column that identifies the household of each record: its members then show the
+    same values of shared attributes. `weights` are the weights of quasi-identifiers in losses, such as `{"age": 2}`;
+    default: 1.
+
+    The others are reading options that correct wrong guesses: encoding, sheet, header and its row, names of columns,
+    columns with a decimal comma or point, the order of day and month, and columns with unchanged texts. `engine` is the
+    engine that reads the rows, if the source does not determine it. Beyond `memory` (`"4GB"`) it works on disk, in a
+    private folder of `spill`. Above `most_cells` distinct combinations (default: what fits into memory) columns are
+    coarsened. `ranges` is the finest that a release may publish: `rounded` or `node`.
     """
     said: dict[str, Any] = {"quasi": (), **columns}
     unknown = [name for name in said if name not in Columns.__annotations__]
@@ -398,7 +398,7 @@ def read(source: Any, **columns: Unpack[Columns]) -> Table:
 
 
 def as_table(source: Any, columns: Columns) -> Table:
-    """Take a table as it is (whatever has cells is one), or read a source with what is said of its columns."""
+    """Return a table (any object with cells), or read a source with the roles of its columns."""
     if not isinstance(source, Table) and not isinstance(getattr(source, "cells", None), cell_values.Cells):
         if "quasi" not in columns:
             raise refusal("no_roles")
@@ -417,11 +417,11 @@ def with_roles(
     unknown: Unknown = "refuse",
     most_cells: int | None = None,
 ) -> Table:
-    """Find a hierarchy and a coding for every quasi-identifier and sensitive attribute.
+    """Return the table with a hierarchy and a coding for every quasi-identifier and sensitive attribute.
 
-    `unknown` says what happens to values that a declared hierarchy does not have: an error, or they are counted. Then
-    their records are part of the table and of Q: a sensitive value as a leaf of its own, a quasi-identifier by the
-    code -1, which no box covers. Above `most_cells` distinct combinations quasi-identifiers are coarsened.
+    `unknown` is the treatment of values outside of a declared hierarchy: an error, or they are counted. Counted records
+    are part of the table and of Q: a sensitive value as a separate leaf, a quasi-identifier by the code -1, which no
+    box covers. Above `most_cells` distinct combinations quasi-identifiers are coarsened.
     """
     check_choice("missing", missing, ("value", "drop"))
     check_choice("unknown", unknown, ("refuse", "count"))
@@ -472,7 +472,7 @@ def with_roles(
 
 
 def _records_without_person(engine: Engine, roles: Roles, missing: Missing) -> int:
-    """Count the records without a value in the person column; raise where they may not be dropped."""
+    """Count the records without a value in the person column; raise if they may not be dropped."""
     if roles.person is None:
         return 0
     lacking = engine.row_count - engine.facts(roles.person).present
@@ -484,7 +484,7 @@ def _records_without_person(engine: Engine, roles: Roles, missing: Missing) -> i
 
 
 def _within(table: Table, counts: Mapping[str, Counts], most_cells: int) -> Table:
-    """Return a table with at most so many cells: the same one, or one with coarser quasi-identifiers that says so."""
+    """Return the table with at most so many cells: unchanged, or coarsened with a notice."""
     weights, codings = dict(table.roles.weights), {coding.column: coding for coding in table.codings}
     columns = {
         name: coarsening.BudgetedColumn(table.hierarchies[name], codings[name], counts[name], weights.get(name, 1.0))
@@ -517,7 +517,7 @@ def _names(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_columns(engine: Engine, roles: Roles) -> None:
-    """Raise unless every column that has a role exists, and holds values that it can have with this role."""
+    """Raise unless every column with a role exists, and its values are allowed for this role."""
     for name in roles.named:
         if name not in engine.columns:
             known = ", ".join(map(repr, engine.columns[:30]))
@@ -545,7 +545,7 @@ def _hierarchy(engine: Engine, name: str, quasi: bool, given: Declared | None, d
 
 @contextmanager
 def _of_column(name: str) -> Iterator[None]:
-    """Say of what is wrong with a hierarchy which column it is about, where that is not said."""
+    """Add the column to an error about a hierarchy, if it is missing."""
     try:
         yield
     except BadInputError as error:
@@ -555,7 +555,7 @@ def _of_column(name: str) -> Iterator[None]:
 
 
 def _check_finite(engine: Engine, name: str, present: Sequence[str], distinct: DistinctValues) -> None:
-    """Raise where a column of numbers holds one that is not finite."""
+    """Raise if a column of numbers has one that is not finite."""
     if not looks_numeric(present):
         return
     for i, value in enumerate(distinct.values):
@@ -574,7 +574,7 @@ def _flat_sensitive(name: str, values: Sequence[str]) -> Hierarchy:
 def _check_known(
     engine: Engine, name: str, hierarchy: Hierarchy, given: Declared | None, distinct: DistinctValues, codes: Codes
 ) -> None:
-    """Raise where a text of a column has no leaf; say where it stands, and where the leaves are declared."""
+    """Raise if a text of a column has no leaf, with its place and that of the leaves."""
     strange = [i for i in np.flatnonzero(codes < 0).tolist() if distinct.values[i] is not None]
     if strange:
         i = strange[0]
@@ -615,7 +615,7 @@ def _notices(engine: Engine, roles: Roles, given: Mapping[str, Declared]) -> lis
 
 
 def _repeated(engine: Engine, name: str) -> str:
-    """Say that an identifier does not name single records; of many records not how many values are repeated."""
+    """Report that an identifier does not identify single records; for many records without the number of repeats."""
     what = t("notice.some_values_stand_several")
     if engine.row_count <= coarsening.MANY_RECORDS:
         distinct = engine.distinct(name)
@@ -624,7 +624,7 @@ def _repeated(engine: Engine, name: str) -> str:
 
 
 def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct: DistinctValues) -> list[str]:
-    """Say what in the values of a coded column may not mean what it seems to."""
+    """Report suspicious values of a coded column."""
     present = [value for value in distinct.values if value is not None]
     notices = []
     if given is None:
@@ -641,7 +641,7 @@ def _value_notices(name: str, sensitive: bool, given: Declared | None, distinct:
 
 
 def _named_like_groups(name: str, hierarchy: Hierarchy) -> list[str]:
-    """Say where a value has the name of a group, which is then published under another one."""
+    """Report a value with the name of a group, which is then published under another name."""
     labels = [label for level in hierarchy.levels[1:] for label in level.labels if label.endswith(APART)]
     for label in labels:
         value = label.removesuffix(APART)
@@ -658,7 +658,7 @@ LOOKS = {
 
 
 def _nearly(name: str, present: Sequence[str]) -> list[str]:
-    """Say where a column would be numbers or dates but for a few texts, or but for the way they are written."""
+    """Report a column that is numbers or dates except for a few texts, or for the notation."""
     if len(present) <= FEW or looks_numeric(present) or looks_like_dates(present):
         return []
     odd = [value for value in present if not looks_numeric([value])]

@@ -1,4 +1,4 @@
-"""Row work: `open_rows` chooses an engine by name or by the notation of a source and imports it when it is used."""
+"""Row work: `open_rows` chooses an engine by name or by the notation of a source, and imports it at its first use."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ ENGINES: list[type[Engine] | DeferredEngine] = [
     DeferredEngine("spark", "SparkEngine", is_spark_frame),
     DeferredEngine("postgresql", "PostgreSQLEngine", is_server),
 ]
-"""All engines: the last one that takes a source opens it, unless one is named. DuckDB, the first, takes everything."""
+"""All engines: the last one that accepts a source opens it, unless one is named. DuckDB, the first, accepts all."""
 
 
 def engine_for(source: Any, name: str | None = None) -> type[Engine] | DeferredEngine:
@@ -47,7 +47,7 @@ def engine_for(source: Any, name: str | None = None) -> type[Engine] | DeferredE
 
 
 def open_rows(source: Any, reading: Reading | None = None) -> Engine:
-    """Open a file, many files, a URL, a frame that speaks the Arrow interface, or whatever else an engine takes."""
+    """Open a file, many files, a URL, a frame with the Arrow interface, or another source of an engine."""
     reading = reading or Reading()
     if isinstance(source, str) and not source:
         raise refusal("table_no_name")

@@ -1,7 +1,7 @@
-"""The names of columns: whether a file begins with them, what they are without the blanks around them, what is wrong.
+"""The names of columns: whether a file begins with them, the blanks around them, and their errors.
 
-A file is taken to have no header only where its first record looks like the others in every respect that can be looked
-at: a name that stands over numbers, or over texts that all occur again, tells a header.
+A file is considered to have no header only if its first record looks like the others in every respect: a text above
+numbers, or above texts that all occur again, is a name.
 """
 
 from collections import Counter
@@ -17,15 +17,15 @@ from sfumato.runtime.memory import check_columns
 from sfumato.texts.catalogue import refusal, t
 
 FEWEST = 5
-"""Records beside the first from which on the first is compared with them."""
+"""The least number of further records with which the first is compared."""
 
 LOOKED_AT = 1000
-RENAME = "rename columns, name them all (--columns a,b,c), or say in which row the names stand (--header-row N)"
+RENAME = "rename columns, name them all (--columns a,b,c), or give the row of the names (--header-row N)"
 
 
 @dataclass(frozen=True)
 class Header:
-    """The names of columns, whether they stand in the file, and what is to be said of them."""
+    """The names of columns, whether the file contains them, and notices."""
 
     names: tuple[str, ...]
     stands: bool
@@ -33,7 +33,7 @@ class Header:
 
 
 def check_header_row(reading: Reading) -> None:
-    """Raise unless a row of names can be where it is said to be."""
+    """Raise unless the declared row of names is possible."""
     row, origin = reading.header_row, reading.origin
     if row is not None and row < 1:
         raise refusal("rows_counted_from", origin=origin, row=row)
@@ -42,14 +42,14 @@ def check_header_row(reading: Reading) -> None:
 
 
 def find_header(rows: Sequence[Sequence[object]]) -> int:
-    """Find the first row that names the columns: titles above it fill fewer than half as many cells as most rows do."""
+    """Return the first row of names: titles above it have fewer than half as many cells as most rows."""
     filled = [sum(cell not in (None, "") for cell in row) for row in rows]
     usual = median(filled)
     return next((place for place, number in enumerate(filled) if number > 1 and 2 * number > usual), 0)
 
 
 def name_titles(origin: str, titles: Sequence[Sequence[str | None]], row: int) -> str:
-    """Report which row names the columns, and which titles above it are left out."""
+    """Report the row of the names, and the skipped titles above it."""
     texts = [cell for title in titles for cell in title if cell]
     shown = ", ".join(map(repr, texts[:2])) + (", ..." if len(texts) > 2 else "")
     above = t("notice.stands_above_left_out", shown=shown) if texts else ""
@@ -59,9 +59,9 @@ def name_titles(origin: str, titles: Sequence[Sequence[str | None]], row: int) -
 def header_of(
     origin: str, records: Sequence[Sequence[str]], given: bool | None, columns: Sequence[str], trims: bool
 ) -> Header:
-    """Find the names of columns from the first records of a file, and raise where they cannot be used.
+    """Return the names of columns from the first records of a file; raise if they are unusable.
 
-    `given` says whether there is a header, where somebody knows; `columns` are names that somebody gives.
+    `given` is whether there is a header, if declared; `columns` are declared names.
     """
     first, rest = records[0], records[1 : 1 + LOOKED_AT]
     check_columns(origin, max(map(len, records)))
@@ -85,7 +85,7 @@ def header_of(
 
 
 def _is_data(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
-    """Say whether the first record is certainly no header."""
+    """Return whether the first record is certainly no header."""
     rest = [record for record in rest if len(record) == len(first)]
     if len(rest) < FEWEST or _is_a_scale(first):
         return False
@@ -99,7 +99,7 @@ def _is_data(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
 
 
 def _vote(name: str, values: Sequence[str]) -> int:
-    """Vote by one column: 1 that its first value is one like the others, -1 that it is a name, 0 nothing."""
+    """Vote by one column: 1 if its first value is like the others, -1 if it is a name, 0 if unknown."""
     present = [value for value in values if value]
     if not name or not present:
         return 0
@@ -113,14 +113,14 @@ def _vote(name: str, values: Sequence[str]) -> int:
 
 
 def _is_a_scale(first: Sequence[str]) -> bool:
-    """Say whether numbers in the first record are names such as 2019, 2020, 2021: whole, in even steps."""
+    """Return whether numbers in the first record are names such as 2019, 2020, 2021: whole, in equal steps."""
     numbers = [int(name) for name in first if name.strip().isdecimal()]
     steps = {later - earlier for earlier, later in pairwise(numbers)}
     return len(numbers) > 2 and len(steps) == 1 and steps != {0}
 
 
 def checked_header(origin: str, names: tuple[str, ...], extra: int = 0, remedy: str = RENAME) -> tuple[str, ...]:
-    """Return the names if there are any and each stands once; `extra` fields of the rows have none."""
+    """Return the names if there are any and all are different; `extra` fields of the rows have none."""
     if not names:
         raise refusal("no_column", origin=origin)
     places: dict[str, list[int]] = {}
@@ -141,7 +141,7 @@ def checked_header(origin: str, names: tuple[str, ...], extra: int = 0, remedy: 
 
 
 def _oddities(origin: str, names: Sequence[str]) -> list[str]:
-    """Say what in a header that can be used may not be meant so."""
+    """Describe suspicious names in a usable header."""
     places = {name: [place] for place, name in enumerate(names, start=1)}
     problems = _alike(places)
     if "" in places:
@@ -150,7 +150,7 @@ def _oddities(origin: str, names: Sequence[str]) -> list[str]:
 
 
 def _alike(places: dict[str, list[int]]) -> list[str]:
-    """List names that differ in nothing but case and blanks."""
+    """List names that differ only in case and blanks."""
     alike: dict[str, list[str]] = {}
     for name in places:
         alike.setdefault("".join(name.split()).casefold(), []).append(name)

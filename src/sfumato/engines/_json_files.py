@@ -1,9 +1,9 @@
-"""JSON files as columns of text: every number stands as it is written, because a reader of the file sees it so.
+"""JSON files as columns of text: every number is unchanged, because a reader of the file sees it so.
 
-`1`, `1.0` and `1e0` are three texts, and so are two whole numbers that a floating point number could not tell apart.
-A text stands without its quotes, unless its column also holds a number, `true` or `false` that looks the same; then all
-texts of that column keep them. `null` and an absent key are a missing value; lists and objects stand as compact JSON.
-Where lists are wanted, the same holds for what stands in them.
+`1`, `1.0` and `1e0` are three texts, and so are two whole numbers with equal floating point values. A text has no
+quotes, unless its column also contains a number, `true` or `false` that looks the same; then all texts of that column
+keep them. `null` and an absent key are a missing value; lists and objects are compact JSON. If lists are requested, the
+same rules apply to their elements.
 """
 
 import json
@@ -20,17 +20,17 @@ from sfumato.engines._text_files import opened_text
 from sfumato.texts.catalogue import refusal
 
 LIST = "json"
-"""What the column of lists is called where lists stand in a file on their own, without an object around them."""
+"""The name of the column of lists in a file of lists without objects."""
 
 ARRAY = {False: re.compile(r"\["), True: re.compile(r"\[(?=\s*[\[{])")}
-"""How a file begins that is one array of records; where lists are wanted, any other list is a record itself."""
+"""The beginning of a file that is one array of records; if lists are requested, any other list is a record."""
 
 CHUNK = 1 << 20
-"""How many characters are read at a time."""
+"""The number of characters read at a time."""
 
 
 class Token(str):
-    """What stands in a file without quotes: a number, `true`, `false`, or a whole list or object."""
+    """A value without quotes: a number, `true`, `false`, or a whole list or object."""
 
 
 class KeyValues(list[tuple[str, Any]]):
@@ -45,9 +45,9 @@ def json_texts(path: Path) -> pa.Table:
 
 
 def json_lists(path: Path) -> pa.Table:
-    """Read the columns of a JSON file that hold nothing but lists of texts; the others are there, without values.
+    """Read the columns of a JSON file that contain only lists of texts; the others have no values.
 
-    Lists may also stand without objects around them: in one array, or one after another.
+    Lists may also occur without objects: in one array, or one after another.
     """
     columns = _columns(path, lambda pairs: pairs, lists=True)
     with _valid(path):
@@ -74,7 +74,7 @@ def _list_column(lists: list[list[Any] | None]) -> pa.Array:
 
 
 def _columns(path: Path, of: Callable[[KeyValues], list[tuple[str, Any]]], lists: bool = False) -> dict[str, list[Any]]:
-    """Put the values of all objects below each other, by their keys; `of` says what is kept of an object's values."""
+    """Collect the values of all objects by their keys; `of` selects the values of an object."""
     columns: dict[str, list[Any]] = {}
     number = 0
     try:
@@ -93,7 +93,7 @@ def _columns(path: Path, of: Callable[[KeyValues], list[tuple[str, Any]]], lists
 
 
 def _add(columns: dict[str, list[Any]], pairs: list[tuple[str, Any]], number: int, path: Path) -> None:
-    """Put one object's values below those of the objects before it."""
+    """Append one object's values to those of the earlier objects."""
     for name, value in pairs:
         column = columns.setdefault(name, [])
         if len(column) == number:
@@ -104,7 +104,7 @@ def _add(columns: dict[str, list[Any]], pairs: list[tuple[str, Any]], number: in
 
 @contextmanager
 def _valid(path: Path) -> Iterator[None]:
-    """Say in a sentence that a text is none."""
+    """Turn invalid Unicode into a sentence."""
     try:
         yield
     except UnicodeEncodeError as error:
@@ -112,7 +112,7 @@ def _valid(path: Path) -> Iterator[None]:
 
 
 def _records(stream: IO[str], path: Path, array: re.Pattern[str]) -> Iterator[Any]:
-    """Decode one record after the other; what is cut off at the end of a chunk is tried again with the next one."""
+    """Decode one record after the other; a record cut at the end of a chunk is tried again with the next chunk."""
     decoder = json.JSONDecoder(
         parse_float=Token, parse_int=Token, parse_constant=Token, object_pairs_hook=KeyValues, strict=False
     )
@@ -146,12 +146,12 @@ def _skipped(text: str, position: int, blanks: str) -> int:
 
 
 def _text(value: Any) -> str | None:
-    """Write a value as it stood; a text is told apart from all else by its type."""
+    """Return a value as written; its type distinguishes a text from all else."""
     return value if value is None or type(value) is str else Token(_token(value))
 
 
 def _token(value: Any) -> str:
-    """Write a value that is no text: a number as it stood, a list or an object without blanks."""
+    """Return a value that is no text: a number as written, a list or an object without blanks."""
     if isinstance(value, Token):
         return value
     if isinstance(value, KeyValues):
@@ -166,7 +166,7 @@ def _quoted(text: str) -> str:
 
 
 def _column(values: list[str | None]) -> pa.Array:
-    """Write a column as text, its texts in quotes where one of them looks like something else that stands there."""
+    """Return a column as text, its texts in quotes if one of them looks like another value in it."""
     tokens = {str(value) for value in values if isinstance(value, Token)}
     alike = tokens and any(value in tokens for value in values if type(value) is str)
     if alike:

@@ -1,10 +1,8 @@
-"""Text files before they are loaded: encoding, delimiter, header; and sentences for what cannot be read.
+"""Text files before they are loaded: encoding, delimiter and header, with sentences for errors.
 
-Which encoding a text file has, where nobody says: UTF-8 if all its bytes are, else UTF-16, cp1252 or latin-1.
-
-The whole file is looked at, a piece at a time. The bytes 80 to 9f tell cp1252 from latin-1: there they are the euro
-sign and typographic quotes, here characters that nobody writes. Five of them mean nothing in either, so a file that has
-one of these is not guessed at all.
+The encoding, if it is not given: UTF-8 if all bytes are valid, else UTF-16, cp1252 or latin-1. The whole file is read
+in pieces. The bytes 80 to 9f distinguish cp1252 from latin-1: in cp1252 they are the euro sign and typographic quotes,
+in latin-1 unused characters. Five of them are undefined in both, so a file with one of these is not guessed.
 """
 
 import codecs
@@ -33,7 +31,7 @@ from sfumato.texts.catalogue import refusal, t
 
 PIECE = 1 << 20
 NO_TEXT_FILES = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
-"""Encodings of Python's that write names of hosts and source code, never a file of text."""
+"""Encodings of Python for host names and source code, never for text files."""
 
 MEANINGLESS = frozenset((0x81, 0x8D, 0x8F, 0x90, 0x9D))
 """Bytes that are no character of cp1252."""
@@ -42,12 +40,12 @@ MOST_SHOWN = 6
 
 
 def text_encoding(encoding: str) -> str:
-    """Return the name of an encoding that a file of text may have, UTF-8 for all that read alike."""
+    """Return the name of an encoding for text files, UTF-8 for all equivalent ones."""
     try:
         name = codecs.lookup(encoding).name
         if name in NO_TEXT_FILES:
             raise LookupError
-        "".encode(name)  # what turns bytes into bytes, or texts into texts, refuses
+        "".encode(name)  # raises for codecs between bytes, or between texts
     except (LookupError, UnicodeError, ValueError):
         raise refusal("unknown_encoding", encoding=encoding) from None
     return "utf-8" if name in ("utf-8", "utf-8-sig", "ascii") else name
@@ -59,7 +57,7 @@ def open_bytes(path: Path) -> Any:
 
 
 def found_encoding(path: Path) -> tuple[str, list[str]]:
-    """Find out the encoding of a text file, and what is to be said of it: nothing where it is UTF-8."""
+    """Detect the encoding of a text file; return it with notices, none for UTF-8."""
     try:
         return _found(path)
     except (gzip.BadGzipFile, EOFError, zlib.error):
@@ -93,7 +91,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def _wide(start: bytes) -> str | None:
-    """Name the form of UTF-16 that a file begins with: by its mark, or by zero bytes at every second place."""
+    """Return the form of UTF-16 at the start of a file: by its mark, or by zero bytes at every second place."""
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "utf-16"
     head = start[:1000]
@@ -106,7 +104,7 @@ def _wide(start: bytes) -> str | None:
 
 
 def _of_one_byte(path: Path) -> tuple[str, list[str]]:
-    """Tell cp1252 from latin-1 by the characters that only one of them has."""
+    """Distinguish cp1252 from latin-1 by the characters that only one of them has."""
     present: set[int] = set()
     for piece in _pieces(path):
         present.update(piece.translate(None, bytes(range(0x80))))
@@ -120,44 +118,44 @@ def _of_one_byte(path: Path) -> tuple[str, list[str]]:
 
 PARQUET = (".parquet", ".pq")
 JSON = (".json", ".jsonl", ".ndjson")
-"""How the names of Parquet and JSON files end; everything else is read as delimited text."""
+"""Extensions of Parquet and JSON files; all others are read as delimited text."""
 
 DELIMITED = (".csv", ".tsv", ".txt")
-"""How the names of text files end that are looked for in a folder."""
+"""Extensions of the text files that are searched for in a folder."""
 
 DELIMITERS = ",;\t|"
 OPEN_FILES = Path("/dev/fd")
-"""Where the operating system shows the open files of a process by their numbers."""
+"""The folder of a process's open files by number."""
 
 NEEDS_QUOTES = re.compile(r'[",\r\n]')
 BLOCK = 1 << 20
 COMPARED = 200
-"""Records by which a delimiter is chosen."""
+"""The number of records for choosing a delimiter."""
 
 SNIFFED = 1 << 20
-"""How many characters of a text file are looked at to find its delimiter and header."""
+"""The number of characters of a text file for detecting its delimiter and header."""
 
 
 @dataclass(frozen=True)
 class DelimitedText:
-    """A text file that DuckDB can load: where it is (perhaps a rewritten copy), its delimiter, its columns."""
+    """A text file that DuckDB can load: its path (or that of a rewritten copy), its delimiter, its columns."""
 
     path: Path
     delimiter: str
     encoding: str
     header: Header
     skipped: int
-    """How many lines stand before the first record that is no header."""
+    """The number of lines before the first data record."""
 
     above: int
-    """How many lines stand above the names of the columns."""
+    """The number of lines above the names of the columns."""
 
     spaced: bool
-    """Whether quotes stand behind blanks, which then mean nothing."""
+    """Whether quotes follow blanks, which are then ignored."""
 
 
 def existing_file(path: Path, wanted: str = "give one with a header and rows") -> Path:
-    """Return the path if it is a file with something in it."""
+    """Return the path if it is a nonempty file."""
     try:
         if path.is_dir():
             raise refusal("folder_give_file", path=path)
@@ -171,7 +169,7 @@ def existing_file(path: Path, wanted: str = "give one with a header and rows") -
 
 
 def sniff(path: Path, reading: Reading) -> tuple[DelimitedText, bool]:
-    """Find encoding, delimiter and header of a text file, and whether it must be rewritten for DuckDB."""
+    """Detect encoding, delimiter and header of a text file, and whether it must be rewritten for DuckDB."""
     delimiter = reading.delimiter
     if delimiter is not None and len(delimiter) != 1:
         raise refusal("delimiter_character", delimiter=delimiter)
@@ -210,13 +208,13 @@ def sniff(path: Path, reading: Reading) -> tuple[DelimitedText, bool]:
 
 
 def _has_spaced_quotes(sample: str, delimiter: str, skipped: int) -> bool:
-    """Say whether a quoted value stands behind blanks, below some lines."""
+    """Return whether a quoted value follows blanks, after some lines."""
     body = "".join(sample.splitlines(keepends=True)[skipped:])
     return re.search(rf'(^|{re.escape(delimiter)})[ ]+"', body, re.MULTILINE) is not None
 
 
 def _titles(sample: str, given: str | None) -> tuple[int, list[list[str]]]:
-    """Find titles above the names of the columns: how many lines they take, and their cells.
+    """Return the titles above the names of the columns: their number of lines, and their cells.
 
     Nearly all records must have the same number of fields: in a file of sets the first line may just be short.
     """
@@ -234,12 +232,12 @@ def _titles(sample: str, given: str | None) -> tuple[int, list[list[str]]]:
 
 
 def skip_lines(stream: IO[str], number: int) -> str:
-    """Pass over the first lines of a text, and return them."""
+    """Skip the first lines of a text, and return them."""
     return "".join(stream.readline() for _ in range(number))
 
 
 def _records(sample: str, delimiter: str, trims: bool) -> tuple[list[list[str]], int]:
-    """Read the first records of a text, and on which line the first of them ends."""
+    """Return the first records of a text, and the line on which the first of them ends."""
     records, first = [], 0
     reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter, skipinitialspace=trims)
     for record in reader:
@@ -253,11 +251,11 @@ def _records(sample: str, delimiter: str, trims: bool) -> tuple[list[list[str]],
 
 @contextmanager
 def as_utf8(text: DelimitedText, rewrite: bool) -> Iterator[DelimitedText]:
-    """Copy a text file to plain UTF-8, for as long as needed, if it is not: piece by piece, or record by record.
+    """Copy a text file to plain UTF-8 if needed: piece by piece, or record by record.
 
-    Record by record where line ends are mixed or quotes stand behind blanks: then the copy has commas and one kind of
-    line end. It has no name, so it goes with the process, however that ends; where a file cannot be read by its number
-    (Windows) it stands in a temporary folder.
+    It is copied record by record if line ends are mixed or quotes follow blanks; the copy then has commas and one kind
+    of line end. The copy has no name, so it disappears with the process; on systems without open files by number
+    (Windows) it is in a temporary folder.
     """
     if text.encoding == "utf-8" and not rewrite:
         yield text
@@ -276,7 +274,7 @@ def as_utf8(text: DelimitedText, rewrite: bool) -> Iterator[DelimitedText]:
                 skip_lines(source, text.above)
                 records = filter(None, csv.reader(source, delimiter=text.delimiter, skipinitialspace=text.spaced))
                 if text.header.stands and next(records):
-                    target.write("names\n")  # on one line, whatever line ends they have
+                    target.write("names\n")  # on one line, for any line ends in them
                 target.writelines(map(csv_line, records))
             else:
                 shutil.copyfileobj(source, target, SNIFFED)
@@ -287,7 +285,7 @@ def as_utf8(text: DelimitedText, rewrite: bool) -> Iterator[DelimitedText]:
 
 @contextmanager
 def readable_text(path: Path) -> Iterator[None]:
-    """Say in a sentence that a text has no fields."""
+    """Turn errors of the csv reader into a sentence."""
     try:
         yield
     except csv.Error as error:
@@ -295,12 +293,12 @@ def readable_text(path: Path) -> Iterator[None]:
 
 
 def encoding_of(path: Path, given: str | None) -> tuple[str, list[str]]:
-    """Return the encoding that was given, or find it out and say what was found."""
+    """Return the given encoding, or detect it with notices."""
     return found_encoding(path) if given is None else (given, [])
 
 
 def csv_line(cells: Sequence[str]) -> str:
-    """Write a record as a line of CSV (RFC 4180); a cell with either kind of line end is quoted, unlike csv does it."""
+    """Return a record as a line of CSV (RFC 4180); unlike the csv module, it quotes cells with any kind of line end."""
     if len(cells) == 1 and not cells[0]:
         return '""\n'  # an empty line is no record
     return ",".join('"' + cell.replace('"', '""') + '"' if NEEDS_QUOTES.search(cell) else cell for cell in cells) + "\n"
@@ -308,7 +306,7 @@ def csv_line(cells: Sequence[str]) -> str:
 
 @contextmanager
 def opened_text(path: Path, given: str | None = None) -> Iterator[IO[str]]:
-    """Open a text file, compressed or not, turning what goes wrong while reading into a sentence."""
+    """Open a text file, compressed or not; errors while reading become a sentence."""
     encoding, _ = encoding_of(path, given)
     name = text_encoding(encoding)
     try:
@@ -323,8 +321,8 @@ def opened_text(path: Path, given: str | None = None) -> Iterator[IO[str]]:
 
 
 def _undecodable(path: Path, encoding: str) -> BadInputError:
-    """Name the line of the first bytes that are not text in this encoding, and the likely remedy."""
-    if text_encoding(encoding).startswith("utf-16"):  # its lines cannot be told apart by bytes
+    """Return an error with the line of the first invalid bytes of this encoding, and the likely remedy."""
+    if text_encoding(encoding).startswith("utf-16"):  # its lines cannot be found by bytes
         return BadInputError(t("engines.damaged_utf16", path=path, encoding=encoding))
     with open_bytes(path) as raw:
         start = raw.read(4)
@@ -352,7 +350,7 @@ def wide_fields() -> Iterator[None]:
 
 
 def _delimiter(sample: str) -> str:
-    """Choose the delimiter under which most records have as many fields as the header, and more than one."""
+    """Return the delimiter with which most records have as many fields as the header, and more than one."""
     best, best_score = ",", (0.0, 0)
     stream = io.StringIO(sample, newline="")
     for candidate in DELIMITERS:
@@ -371,9 +369,9 @@ def _delimiter(sample: str) -> str:
 
 
 def check_line_lengths(path: Path) -> None:
-    """Raise where a line is longer than DuckDB reads: its threads pass over such a line without a word.
+    """Raise if a line is longer than DuckDB reads: its threads silently skip such a line.
 
-    Of a line of that length two whole blocks of the file in a row have no end of a line, so few bytes are looked at.
+    Two consecutive blocks of the file within such a line have no line end, so few bytes need to be read.
     """
     size = path.stat().st_size if path.is_file() else 0
     if size < 2 * BLOCK:
@@ -386,12 +384,12 @@ def check_line_lengths(path: Path) -> None:
 
 
 def too_long_a_line(where: str) -> BadInputError:
-    """Say that a line is too long."""
+    """Return the error of a line that is too long."""
     return BadInputError(t("notice.line_longer_than_mb", where=where))
 
 
 def explained(path: Path, message: str, fields: int) -> BadInputError:
-    """Turn DuckDB's account of a broken text file into one sentence."""
+    """Turn DuckDB's error about an invalid text file into one sentence."""
     line = re.search(r"CSV Error on Line: (\d+)", message)
     where = f"{path}, line {line.group(1)}" if line else str(path)
     number = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
@@ -417,28 +415,28 @@ _BEGINNING, _HARMLESS = re.compile(BEGINNING), re.compile(HARMLESS)
 
 
 def is_formula(text: str) -> bool:
-    """Say whether a spreadsheet would run a cell with this text."""
+    """Return whether a spreadsheet would run a cell with this text."""
     return _BEGINNING.fullmatch(text) is not None and _HARMLESS.fullmatch(text) is None
 
 
 def escaped(text: str) -> str:
-    """Write a cell so that it is not run."""
+    """Escape a cell."""
     return MARK + text if is_formula(text.lstrip(MARK)) else text
 
 
 def unescaped(text: str) -> str:
-    """Read a cell that `escaped` wrote."""
+    """Undo `escaped`."""
     return text[1:] if text[:1] == MARK and is_formula(text.lstrip(MARK)) else text
 
 
 def check_escaping(escape: bool, path: Path, format: str) -> None:
-    """Raise where cells shall be escaped that no spreadsheet runs."""
+    """Raise if escaping is requested for a format that no spreadsheet runs."""
     if escape and format != "csv":
         raise refusal("escape_formulas_about_csv", path=path)
 
 
 def escape_file(path: Path) -> None:
-    """Escape every cell of a CSV file of our own, the header's too."""
+    """Escape every cell of a CSV file that we wrote, including the header."""
     copy = path.with_name(f"{path.name}.escaped")
     try:
         with (
@@ -453,13 +451,13 @@ def escape_file(path: Path) -> None:
 
 
 def formula_items(rows: Iterable[Iterable[str]], escape: bool = False) -> dict[str, int]:
-    """Count the formulas among the cells of rows that have no columns, or the cells to escape."""
+    """Count the formulas among the cells of rows without columns, or the cells to escape."""
     number = sum(escaped(cell) != cell if escape else is_formula(cell) for row in rows for cell in row)
     return {"items": number} if number else {}
 
 
 def formula_notice(cells: dict[str, int], escape: bool) -> list[str]:
-    """Say which columns have formulas and how many; nothing where there are none."""
+    """Return a notice with the columns and numbers of formulas; empty if there are none."""
     if not cells:
         return []
     where = ", ".join(f"{name!r} {number:,}" for name, number in cells.items())

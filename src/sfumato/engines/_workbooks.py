@@ -1,11 +1,10 @@
-"""Sheets of Excel and LibreOffice: cells as the texts that they would be in a text file, one sheet at a time.
+"""Files of spreadsheets and statistics programs, read as texts.
 
-They are read by python-calamine, which is imported when a workbook is, and is no part of a plain installation. Of a
-formula it gives the value that was worked out when the workbook was last saved.
+Sheets of Excel and LibreOffice are read by python-calamine, imported at its first use. A formula has the value of the
+last save.
 
-Files of SPSS, Stata and SAS: values by their labels, user-missing values missing, labels of columns told.
-
-They are read by pyreadstat, which is imported when such a file is, and is no part of a plain installation.
+Files of SPSS, Stata and SAS are read by pyreadstat, imported at its first use and not part of a plain installation:
+values by their labels, user-missing values as missing, with the labels of columns.
 """
 
 import datetime
@@ -28,7 +27,7 @@ UNSAVED = re.compile(rb"(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v></v>)?\s*</c>")
 
 
 def read_sheet(path: Path, reading: Reading) -> tuple[pa.Table, tuple[str, ...]]:
-    """Read a sheet of a workbook as texts, and say what should be known of how."""
+    """Read a sheet of a workbook as texts, with notices."""
     check_expanded(path)
     workbook = _opened(path)
     name, notices = _chosen(path, workbook.sheet_names, reading.sheet)
@@ -56,7 +55,7 @@ def read_sheet(path: Path, reading: Reading) -> tuple[pa.Table, tuple[str, ...]]
 
 
 def _header_place(origin: str, cells: Sequence[Sequence[str | None]], before: int, reading: Reading) -> int:
-    """Find the row with the names of the columns: the one that was named, or the first below titles."""
+    """Return the row with the names of the columns: the given one, or the first below titles."""
     check_header_row(reading)
     if reading.header_row is not None:
         place = reading.header_row - 1 - before
@@ -69,7 +68,7 @@ def _header_place(origin: str, cells: Sequence[Sequence[str | None]], before: in
 
 
 def _unsaved(path: Path) -> list[str]:
-    """Say that a workbook has formulas whose values were never worked out, as programs other than Excel write them."""
+    """Report formulas whose values were never computed; programs other than Excel write such files."""
     if not zipfile.is_zipfile(path):
         return []
     with zipfile.ZipFile(path) as parts:
@@ -91,7 +90,7 @@ def _opened(path: Path) -> Any:
 
 
 def _chosen(path: Path, sheets: Sequence[str], wanted: str | None) -> tuple[str, list[str]]:
-    """Return the name of the sheet to read: the one that was named, or the first."""
+    """Return the name of the sheet to read: the given one, or the first."""
     listed = ", ".join(map(repr, sheets))
     if wanted is None:
         said = t("notice.sheet_read", path=path, sheets=sheets[0], sheets_2=len(sheets), listed=listed)
@@ -108,13 +107,13 @@ LABELLED = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
-"""How the names of such files end, and pyreadstat's word for each."""
+"""Extensions of such files, with the functions of pyreadstat."""
 
 MOST_SHOWN = 8
 
 
 def read_labelled(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
-    """Read a file of a statistics program as texts, and say what its columns are called at length."""
+    """Read a file of a statistics program as texts, with the labels of its columns as notices."""
     try:
         import pyreadstat
     except ImportError:
@@ -132,7 +131,7 @@ def read_labelled(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
 
 
 def _texts(values: Sequence[Any], labels: Mapping[Any, str]) -> list[str | None]:
-    """Write values as texts: by their labels, where they have any."""
+    """Return values as texts: by their labels, if any."""
     known = {_key(value): label for value, label in labels.items()}
     return [known.get(_key(value)) or cell_text(value) for value in values]
 
@@ -142,7 +141,7 @@ def _key(value: Any) -> Any:
 
 
 def cell_text(value: Any) -> str | None:
-    """Write the value of a cell as it would stand in a text file; None where it is missing."""
+    """Return the value of a cell as in a text file; None if it is missing."""
     if value is None or value == "" or value != value:
         return None
     if isinstance(value, bool):

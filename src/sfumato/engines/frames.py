@@ -1,7 +1,7 @@
-"""Frames in memory: which kind one is, and how it becomes an Arrow table.
+"""Frames in memory: their kinds, and their conversion to an Arrow table.
 
-Where a column cannot be read, the message names it, says what is in it and how its owner makes it readable. The index
-of a pandas frame is no column: it tells the order of rows, or who they are, and is never read.
+If a column cannot be read, the message names it, its content and a remedy. The index of a pandas frame is never read:
+it contains the order of rows, or identities.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ FrameKind = Literal["pandas", "polars", "arrow", "spark"]
 
 PANDAS_INDEX = "__index_level_"
 MOST_DIGITS = 38
-"""Decimals with more digits than this DuckDB reads as floating point numbers, or not at all."""
+"""The most digits of decimals that DuckDB reads exactly."""
 
 UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 SHOWN_AS_TEXT = ("period", "interval")
-"""Types of pandas whose values Arrow would take apart; they are read as pandas shows them."""
+"""Types of pandas that Arrow would split into parts; they are read as pandas displays them."""
 
 ANY_FRAME = "give a file's path, or a frame of pandas, polars, pyarrow or whatever else speaks the Arrow interface"
 RENAME = "rename columns, or name them all (columns=[...])"
@@ -35,41 +35,41 @@ CONVERT: dict[FrameKind, str] = {
     "polars": "cast each to a plain type (frame.with_columns(polars.col(column).cast(polars.String)))",
     "arrow": "make each column numbers, texts, dates or times",
 }
-"""What the owner of a frame does about columns that cannot be read."""
+"""Remedies for columns that cannot be read."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Frame(Quiet):
-    """A frame where a file could be named: equal to itself alone, and silent about its rows."""
+    """A frame in place of a file name; it equals only itself, and its representation has no rows."""
 
     spoken: ClassVar[tuple[str, ...]] = ("origin",)
 
     content: Any
     origin: str
-    """What it is called in messages."""
+    """Its name in messages."""
 
     @staticmethod
     def of(content: Any) -> Frame:
-        """Hold a frame; what can be read only once is read now."""
+        """Wrap a frame; a frame that can be read only once is read now."""
         origin = frame_origin(content)
         lasts = isinstance(content, pa.Table) or frame_kind(content) != "arrow" or hasattr(content, "columns")
         return Frame(content if lasts else arrow_table(content, origin)[0], origin)
 
 
 def frame_origin(content: Any) -> str:
-    """Name a frame in messages by the kind that it is."""
+    """Return the name of a frame in messages, by its kind."""
     return f"{type(content).__module__.partition('.')[0]} {type(content).__name__}"
 
 
 def frame_kind(source: Any) -> FrameKind:
-    """Say what a release of a source comes back as: the kind of frame that it is; Arrow's for all others, and files."""
+    """Return the kind of frame in which a release of a source is returned: its own, or Arrow for others and files."""
     rooms = {base.__module__.partition(".")[0] for base in type(source).__mro__}
     kinds: dict[str, FrameKind] = {"pandas": "pandas", "polars": "polars", "pyspark": "spark"}
     return next((kind for room, kind in kinds.items() if room in rooms), "arrow")
 
 
 def arrow_table(frame: Any, origin: str, columns: Sequence[str] = ()) -> tuple[pa.Table, tuple[str, ...]]:
-    """Read a frame, its columns by these names or its own; say what should be known of how it was read."""
+    """Read a frame, with these names of columns or its own, and notices."""
     kind, notices = frame_kind(frame), []
     if kind != "arrow":
         _check_shape(frame, origin)
@@ -89,7 +89,7 @@ def arrow_table(frame: Any, origin: str, columns: Sequence[str] = ()) -> tuple[p
 
 
 def check_decimals(origin: str, schema: pa.Schema) -> None:
-    """Raise where decimals have more digits than the engine can tell apart."""
+    """Raise if decimals have more digits than the engine distinguishes."""
     for field in schema:
         if pa.types.is_decimal256(field.type) and field.type.precision > MOST_DIGITS:
             raise refusal(
@@ -111,7 +111,7 @@ def _check_shape(frame: Any, origin: str) -> None:
 
 
 def _check_names(origin: str, names: tuple[str, ...], columns: Sequence[str]) -> None:
-    """Raise unless every column has one name, its own or the one that somebody gives it."""
+    """Raise unless all columns have different names, their own or the declared ones."""
     if columns and len(columns) != len(names):
         raise refusal("names_given_frames", origin=origin, columns=len(columns), names=len(names))
     checked_header(origin, tuple(columns) or names, remedy=RENAME)
@@ -143,7 +143,7 @@ def _from_pandas(frame: Any, origin: str) -> pa.Table:
 
 
 def _why_not_pandas(series: Any, name: str) -> str:
-    """Say what is wrong with a column; nothing where it can be read."""
+    """Describe why a column cannot be read; empty if it can."""
     try:
         pa.Array.from_pandas(series)
     except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
@@ -165,7 +165,7 @@ def _from_polars(frame: Any, origin: str) -> pa.Table:
         for name, kind in frame.schema.items()
         if str(kind) == "Object"
     ]
-    if objects:  # Arrow would be handed where they lie in memory
+    if objects:  # Arrow would store their memory addresses
         raise _unreadable(origin, objects, "polars")
     try:
         return pa.table(frame)
@@ -188,7 +188,7 @@ def _unreadable(origin: str, whys: Sequence[str], kind: FrameKind) -> BadInputEr
 
 
 def _about_index(frame: Any, origin: str) -> list[str]:
-    """Say that an index that somebody gave a name is not read."""
+    """Report a named index, which is not read."""
     names = [repr(str(name)) for name in frame.index.names if name is not None]
     if not names:
         return []
@@ -196,7 +196,7 @@ def _about_index(frame: Any, origin: str) -> list[str]:
 
 
 def _about_zones(table: pa.Table, origin: str) -> list[str]:
-    """Say where days may not be those that the clock showed."""
+    """Report days that may differ from the local ones."""
     zones = {field.name: getattr(field.type, "tz", None) for field in table.schema}
     away = [f"{name!r} ({zone})" for name, zone in zones.items() if zone not in (None, *UTC)]
     if not away:

@@ -1,18 +1,16 @@
-"""Files of items: one list on every line, separated by tabs, semicolons, commas or blanks, perhaps compressed.
+"""Files of items: one list per line or one item per row, separated by tabs, semicolons, commas or blanks.
 
-Which of the four it is, a file shows once for all its lines: the first of them that occurs anywhere, so that names with
-blanks survive beside tabs. A line is read by the csv rules, so a name with a comma may stand in quotes. A published
-file is read as its readers would: a quoted name may hold a line end, and a file that ends in .csv is separated by
-commas, whatever else stands in it.
+**Lines.** The separator is the first of the four that occurs anywhere, so that names with blanks are possible with
+tabs. A line is parsed by the csv rules, so a name with a comma may be quoted. A published file is parsed as its readers
+would: a quoted name may contain a line end, and a file that ends in .csv is separated by commas.
 
-How a text file lays sets of items out: one set per line, or one item per row of a table.
-
-A file is rows of one item where every line has equally many fields, and
+**Rows.** A file has one item per row if every line has the same number of fields, and
 - the first line is a header: its texts are no numbers and occur nowhere else; and
-- one column says whose an item is: its name does (`invoice`), or its values repeat, each in one run of rows; and
-- one other column has the items: its name says so, or no other column varies among the rows of one owner.
-Where only some of these signs are there, nobody can know what is meant, and the file is refused. Comments, a header of
-one word and the marks of SPMF (`-1`, `-2`) are no items.
+- one column identifies the owner of an item: by its name (`invoice`), or its values repeat, each in one run of rows;
+  and
+- one other column has the items: by its name, or no other column varies among the rows of an owner.
+If only some of these signs are present, the file is ambiguous and refused. Comments, a header of one word and the marks
+of SPMF (`-1`, `-2`) are no items.
 """
 
 import csv
@@ -43,24 +41,24 @@ from sfumato.texts.catalogue import refusal, t
 SEPARATORS = "\t;,"
 MARKS = (*SEPARATORS, "|")
 LOOKED_AT = 100_000
-"""Lines that are looked at."""
+"""The number of lines that are examined."""
 
 FEWEST = 5
-"""Rows behind a header from which on it can be told from a basket."""
+"""The least number of rows after a header that distinguish it from a basket."""
 
 FEWEST_BARE = 20
-"""Lines from which on rows without a header, or a number in front of every basket, are suspected."""
+"""The least number of lines for suspecting rows without a header, or a number before every basket."""
 
 LARGEST_SHARE = 50
-"""A column that says whose an item is has at least one value in so many rows."""
+"""The most rows per distinct value of an owner column."""
 
 FEW_LINES = 100
 LENGTHS = 4
-"""Lines of so many different lengths are sets of items; a table has one."""
+"""The least number of different line lengths in a file of sets; a table has one."""
 
 COMMENTS = "#%@"
 MOST_COMMENTS = 20
-"""One line in so many may be a comment."""
+"""The least number of lines per comment."""
 
 SPMF = ("-1", "-2")
 ONE_WORD = re.compile("items?|itemsets?|baskets?|transactions?|products?|articles?")
@@ -74,25 +72,26 @@ NO_KEY = re.compile(
     "date|time|datum|day|month|year|timestamp|quantity|qty|menge|anzahl|count|price|preis|amount|betrag|total|sum|cost|"
     "discount|unit"
 )
-"""Words in the names of columns: of events and persons that have items, of items, of what is neither."""
+"""Words in column names: of events and persons that have items, of items, and of other facts."""
 
 WORDS = re.compile(r"[A-Z]?[a-zäöüß]+|[A-Z]+(?![a-z])")
 NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*")
 
 
 class ItemRows(NamedTuple):
-    """Rows of one item: what separates fields, the column that says whose an item is, and that of items."""
+    """The format of rows of one item: separator, owner column, item column."""
 
     separator: str
     who: str
     item: str
     are_named: bool
     """Whether both columns are called by what they are, and all others are times, amounts or names of the items."""
+    """Whether the names of both columns are clear, and all others are times, amounts or names of the items."""
 
 
 @dataclass(frozen=True)
 class FieldTable:
-    """The first rows of a text file whose lines have equally many fields."""
+    """The first rows of a text file with equal numbers of fields."""
 
     separator: str
     header: Sequence[str]
@@ -107,31 +106,31 @@ class FieldTable:
         )
 
     def repeats(self, place: int) -> bool:
-        """Say whether the values of a column repeat as those of a key do: there are many, some in several rows."""
+        """Return whether the values of a column repeat like those of a key: many values, some in several rows."""
         values = set(self.columns[place])
         rows = len(self.columns[place])
         return "" not in values and 1 < len(values) < rows <= LARGEST_SHARE * len(values)
 
     def is_in_runs(self, place: int) -> bool:
-        """Say whether the rows of every value of a column follow each other."""
+        """Return whether the rows of each value of a column are consecutive."""
         return sum(1 for _ in groupby(self.columns[place])) == len(set(self.columns[place]))
 
     def varies_within(self, place: int, owner: int) -> bool:
-        """Say whether some owner has several values of a column."""
+        """Return whether some owner has several values of a column."""
         pairs = set(zip(self.columns[owner], self.columns[place], strict=True))
         return len(pairs) > len(set(self.columns[owner]))
 
     def is_numeric(self, place: int) -> bool:
-        """Say whether all values of a column are numbers."""
+        """Return whether all values of a column are numbers."""
         return all(NUMBER.fullmatch(value) for value in self.columns[place] if value)
 
 
 def find_rows(
     path: Path, encoding: str | None = None, separator: str | None = None, person: str | None = None
 ) -> ItemRows | None:
-    """Find out whether a text file has one item per row; None where its lines are sets. Raises where it may be both.
+    """Return the format of a text file with one item per row; None if its lines are sets. Raises if it is ambiguous.
 
-    The column `person` says whose a set is, so it is neither that of sets nor that of items.
+    The column `person` identifies the person of a set, so it is neither the owner nor the item column.
     """
     existing_file(path, t("notice.give_basket_per_line"))
     with opened_text(path, encoding) as stream:
@@ -150,7 +149,7 @@ def find_rows(
 
 
 def has_columns(path: Path, names: Sequence[str | None], encoding: str | None = None) -> bool:
-    """Say whether the first line of a text file has all of some names."""
+    """Return whether the first line of a text file has all of some names."""
     with suppress(BadInputError), opened_text(path, encoding) as stream:
         first = stream.readline().strip()
         return any(set(names) <= set(row) for mark in MARKS for row in _fields([first], mark))
@@ -158,7 +157,7 @@ def has_columns(path: Path, names: Sequence[str | None], encoding: str | None = 
 
 
 def named_rows(path: Path, encoding: str | None = None, separator: str | None = None) -> ItemRows | None:
-    """Find rows of one item by the names of their columns alone; None where these do not tell."""
+    """Return the format of rows of one item by the names of their columns alone; None if these are unclear."""
     with suppress(BadInputError):
         found = find_rows(path, encoding, separator)
         return found if found is not None and found.are_named else None
@@ -166,7 +165,7 @@ def named_rows(path: Path, encoding: str | None = None, separator: str | None = 
 
 
 def _table_of(lines: Sequence[str], separator: str | None) -> FieldTable | None:
-    """Split lines into equally many fields; None where no separator does."""
+    """Split lines into equal numbers of fields; None if no separator does."""
     marks: Iterable[str] = MARKS if any(mark in line for line in lines[:1] for mark in MARKS) else " "
     for mark in marks if separator is None else [separator]:
         rows = list(_fields(lines, mark))
@@ -186,7 +185,7 @@ def _fields(lines: Sequence[str], mark: str) -> Iterator[list[str]]:
 
 
 def _rows_in(path: Path, table: FieldTable) -> ItemRows | None:
-    """Find the columns of rows of one item; None where the lines are sets that happen to be equally long."""
+    """Return the columns of rows of one item; None if the lines are sets of equal length."""
     places = range(len(table.header))
     later = set().union(*table.columns)
     if any(not name or NUMBER.fullmatch(name) or name in later for name in table.header):
@@ -209,14 +208,14 @@ def _rows_in(path: Path, table: FieldTable) -> ItemRows | None:
 
 
 def _way(table: FieldTable, owner: int) -> str:
-    """Write one way to read rows of one item, and how many sets it makes."""
+    """Describe one reading of rows of one item, with its number of sets."""
     item, sets = _item(table, owner), len(set(table.columns[owner]))
     named = "" if item is None else f" --item {_quoted(table.header[item])}"
     return t("notice.id_makes_sets", quoted=_quoted(table.header[owner]), named=named, sets=sets)
 
 
 def _owners(table: FieldTable) -> list[int]:
-    """List the columns that may say whose an item is; those that make the same sets count once."""
+    """List the possible owner columns; those that make the same sets count once."""
     keys = [place for place in range(len(table.header)) if table.repeats(place) and not _says(table, place, NO_KEY)]
     named = [place for place in keys if _says(table, place, EVENT, PERSON)]
     others = [place for place in keys if not _says(table, place, ITEM)]
@@ -235,7 +234,7 @@ def _same_sets(table: FieldTable, place: int, other: int) -> bool:
 
 
 def _item(table: FieldTable, owner: int) -> int | None:
-    """Find the column of items."""
+    """Return the column of items."""
     varying = [
         place
         for place in range(len(table.header))
@@ -247,12 +246,12 @@ def _item(table: FieldTable, owner: int) -> int | None:
 
 
 def _says(table: FieldTable, place: int, *words: re.Pattern[str]) -> bool:
-    """Say whether one of some words stands in the name of a column."""
+    """Return whether the name of a column contains one of some words."""
     return any(each.fullmatch(word.lower()) for word in WORDS.findall(table.header[place]) for each in words)
 
 
 def _is_disjoint(table: FieldTable) -> bool:
-    """Say whether no text stands in two columns, as in a table."""
+    """Return whether no text is in two columns, as in a table."""
     return sum(len({*column} - {""}) for column in table.columns) == len(set().union(*table.columns) - {""})
 
 
@@ -261,7 +260,7 @@ def _quoted(name: str) -> str:
 
 
 def _check_first_fields(path: Path, lines: Sequence[str], separator: str | None) -> None:
-    """Raise where the first field of every line occurs nowhere else: it looks like the number of the record."""
+    """Raise if the first field of every line occurs nowhere else: it looks like a record number."""
     mark = separator or next((mark for mark in SEPARATORS if any(mark in line for line in lines)), " ")
     rows = [row for row in _fields(lines, mark) if row]
     first = {row[0] for row in rows}
@@ -272,7 +271,7 @@ def _check_first_fields(path: Path, lines: Sequence[str], separator: str | None)
 
 
 def field_counts(path: Path, encoding: str | None = None) -> list[int]:
-    """Count the fields of the first lines of a text, whatever separates them; nothing where some are quoted."""
+    """Count the fields of the first lines of a text, for any separator; empty if some are quoted."""
     with opened_text(path, encoding) as stream:
         lines = [line.strip() for line in islice(stream, FEW_LINES) if line.strip()]
     if not lines or any('"' in line for line in lines):
@@ -283,7 +282,7 @@ def field_counts(path: Path, encoding: str | None = None) -> list[int]:
 
 
 def are_ragged(counts: Sequence[int]) -> bool:
-    """Say whether lines with so many fields are rather sets of items than rows: no header is so short."""
+    """Return whether lines with these numbers of fields are sets of items rather than rows."""
     return len(set(counts)) >= LENGTHS or any(count > counts[0] for count in counts)
 
 
@@ -291,7 +290,7 @@ def are_ragged(counts: Sequence[int]) -> bool:
 
 
 def split_comments(lines: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Part lines from comments: few lines that begin as the first one does, with a mark of comments."""
+    """Separate lines from comments: few lines at the start that begin with the same comment mark."""
     first = lines[0].lstrip()[:1] if lines else ""
     comments = [line for line in lines if first and first in COMMENTS and line.lstrip().startswith(first)]
     if not comments or (len(comments) > 1 and len(comments) * MOST_COMMENTS > len(lines)):
@@ -300,7 +299,7 @@ def split_comments(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def without_header(lines: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Part lines of items from comments and a header of one word; return also what is to be said of them."""
+    """Separate lines of items from comments and a header of one word; return also notices."""
     own, comments = split_comments(lines)
     notices = []
     if comments:
@@ -318,7 +317,7 @@ def _has(line: str, name: str) -> bool:
 
 
 def without_marks(lists: Sequence[Sequence[str]]) -> tuple[list[list[str]], list[str]]:
-    """Take out the marks with which SPMF ends items and lines; return also what is to be said of them."""
+    """Remove the marks with which SPMF ends items and lines; return also notices."""
     some = [record for record in lists if record]
     if not some or any(record[-1] not in SPMF for record in some):
         return [list(record) for record in lists], []
@@ -327,14 +326,14 @@ def without_marks(lists: Sequence[Sequence[str]]) -> tuple[list[list[str]], list
 
 
 FIELD_SEPARATOR = ";"
-"""What stands between the items of one field, in a text file that has other columns, too."""
+"""The separator of the items of one field, in a text file with other columns."""
 
 LONG = {"who": "record", "item": "item"}
-"""The columns of a file that has a row for every item, as those who read it name them."""
+"""The names of the columns in a file with one row per item."""
 
 
 def lines_of_items(path: Path, reading: Reading) -> tuple[pa.Array, tuple[str, ...]]:
-    """Read one list of items per line; an empty line is a list without items. Return also what was noticed."""
+    """Read one list of items per line; an empty line is an empty list. Return also notices."""
     mark = reading.delimiter
     if mark is not None and len(mark) != 1:
         raise refusal("separator_character", mark=mark)
@@ -362,12 +361,12 @@ def numbered_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[in
 
 
 def separator_of(lines: Sequence[str]) -> str:
-    """Find what separates items: a tab, semicolon or comma if there is any (in this order), else blanks."""
+    """Return the separator of items: a tab, semicolon or comma if there is any (in this order), else blanks."""
     return next((mark for mark in SEPARATORS if any(mark in line for line in lines)), " ")
 
 
 def split_line(line: str, separator: str | None = None) -> list[str]:
-    """Split a line into its items, without blanks around them; empty ones do not count."""
+    """Split a line into its items, without blanks around them; empty ones are skipped."""
     mark = separator or separator_of([line])
     if mark == " ":
         return line.split()
@@ -378,7 +377,7 @@ def split_line(line: str, separator: str | None = None) -> list[str]:
 
 
 def _published(path: Path, reading: Reading) -> Iterator[list[str]]:
-    """Yield the items of every record of a published file, without blanks around them; empty ones do not count."""
+    """Yield the items of each record of a published file, without blanks around them; empty ones are skipped."""
     with opened_text(path, reading.encoding) as stream:
         text = stream.read()
     named_csv = path.name.lower().removesuffix(".gz").endswith(".csv")
@@ -398,7 +397,7 @@ def _published(path: Path, reading: Reading) -> Iterator[list[str]]:
 def write_lists(lists: Sequence[Sequence[str]], path: Path, format: str, layout: str, escape: bool = False) -> None:
     """Write lists of items: as `lines`, as `long` rows, or as a Parquet column; `escape` is for formulas."""
     if format == "parquet":
-        from pyarrow import parquet  # slow to import, and needed for Parquet files alone
+        from pyarrow import parquet  # importing is slow, and only Parquet files need it
 
         items = pa.array([list(record) for record in lists], pa.list_(pa.string()))
         parquet.write_table(pa.table({"items": items}), path)
@@ -417,13 +416,13 @@ def write_lists(lists: Sequence[Sequence[str]], path: Path, format: str, layout:
 def write_rows_with_items(
     names: Sequence[str], rows: Sequence[tuple[Sequence[str], Sequence[str]]], path: Path, format: str, items: int
 ) -> None:
-    """Write rows of single texts with a list of items each, whose column has the place `items` among the names.
+    """Write rows of texts with a list of items each, whose column has the index `items` among the names.
 
-    In a text file the items of a row are one field with `;` between them, quoted where they hold one; an empty text is
+    In a text file the items of a row are one field with `;` between them, quoted if they contain one; an empty text is
     a missing value. In Parquet they are a list.
     """
     if format == "parquet":
-        from pyarrow import parquet  # slow to import, and needed for Parquet files alone
+        from pyarrow import parquet  # importing is slow, and only Parquet files need it
 
         columns = {
             name: pa.array([texts[place] or None for texts, _ in rows], pa.string())
@@ -440,7 +439,7 @@ def write_rows_with_items(
 
 
 def _item_field(item: str) -> str:
-    """Write an item as one of several in a field."""
+    """Return an item as one of several in a field."""
     return (
         '"' + item.replace('"', '""') + '"'
         if any(mark in item for mark in (FIELD_SEPARATOR, '"', "\n", "\r"))

@@ -1,9 +1,9 @@
-"""Where rows are, by one notation: a path, a glob or folder of many files, a table in a database, a URL.
+"""Locations of rows: a path, a glob or folder of many files, a table in a database, a URL.
 
     people.csv    parts/*.parquet    parts/ (with hive folders `year=2024`)    people.duckdb#main.people
     s3://bucket/people.parquet    https://host/people.parquet    postgresql://user@host:5432/census#public.people
 
-Secrets never stand in it: they come from the environment. What is shown of a URL has neither its user nor its query.
+They never contain secrets, which come from the environment. A displayed URL has neither its user nor its query.
 """
 
 import os
@@ -19,10 +19,10 @@ from sfumato.texts.catalogue import refusal, t
 
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 DATABASES = (".duckdb", ".ddb")
-"""How the names of DuckDB's own files end."""
+"""Extensions of DuckDB's files."""
 
 SECRETS = ("password", "passwd", "pwd", "secret", "token", "sig", "signature", "sslpassword")
-"""What a parameter of a URL is called, or ends in, that is a secret."""
+"""The names of secret parameters of a URL, or their endings."""
 
 REMEDY = "secrets come from the environment: PGPASSWORD or ~/.pgpass for a database, the store's own variables else"
 MANY = "*?["
@@ -30,13 +30,13 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def scheme_of(source: Any) -> str | None:
-    """Return the scheme of a URL in lower case, None for a path and for everything that is no text."""
+    """Return the scheme of a URL in lower case, None for a path and for objects other than texts."""
     found = SCHEME.match(source) if isinstance(source, str) else None
     return found.group(1).lower() if found else None
 
 
 def shown_place(source: str | Path) -> str:
-    """Name a source in messages, maps and certificates: a URL without its user and its parameters."""
+    """Return the name of a source for messages, maps and certificates: a URL without its user and its parameters."""
     if scheme_of(source) is None:
         return str(Path(source))
     parts = urlsplit(str(source))
@@ -45,7 +45,7 @@ def shown_place(source: str | Path) -> str:
 
 
 def check_secrets(source: Any) -> None:
-    """Raise where a URL carries a password or another secret."""
+    """Raise if a URL contains a password or another secret."""
     if scheme_of(source) is None:
         return
     parts = urlsplit(str(source))
@@ -57,7 +57,7 @@ def check_secrets(source: Any) -> None:
 
 
 def split_table(source: str) -> tuple[str, str | None]:
-    """Split `people.duckdb#main.people` into the file and the table in it; a source of another kind stays whole."""
+    """Split `people.duckdb#main.people` into the file and its table; other kinds of sources are returned whole."""
     file, mark, table = str(source).rpartition("#")
     if mark and (scheme_of(source) is not None or file.lower().endswith(DATABASES)):
         return file, table
@@ -65,23 +65,23 @@ def split_table(source: str) -> tuple[str, str | None]:
 
 
 def is_database(source: Any) -> bool:
-    """Say whether a source is a DuckDB database or a table in one."""
+    """Return whether a source is a DuckDB database or a table in one."""
     return isinstance(source, str | Path) and split_table(str(source))[0].lower().endswith(DATABASES)
 
 
 def is_many(source: Any) -> bool:
-    """Say whether a path stands for many files: a folder, or a pattern that is not the name of a file."""
+    """Return whether a path is many files: a folder, or a pattern that is not the name of a file."""
     if not isinstance(source, str | Path) or scheme_of(source) is not None or is_database(source):
         return False
     try:
         is_folder, exists = Path(source).is_dir(), Path(source).exists()
-    except OSError:  # a name too long for a file, which whoever opens it will say
+    except OSError:  # a name too long for a file; opening it reports it
         return False
     return is_folder or (any(mark in str(source) for mark in MANY) and not exists)
 
 
 def files_in(source: str | Path) -> list[Path]:
-    """List the Parquet or CSV files of a folder or a pattern in the order of their names, hidden ones left out."""
+    """List the Parquet or CSV files of a folder or a pattern by name, without hidden ones."""
     path = Path(source)
     if path.is_dir():
         listed = [Path(folder) / name for folder, _, names in os.walk(path) for name in names]
@@ -102,30 +102,30 @@ def files_in(source: str | Path) -> list[Path]:
 
 
 def _matching(pattern: Path) -> Iterator[Path]:
-    """Find what a pattern matches, absolute or not."""
+    """Return the matches of a pattern, absolute or not."""
     plain = list(takewhile(lambda part: not any(mark in part for mark in MANY), pattern.parts))
     return Path(*plain).glob("/".join(pattern.parts[len(plain) :]))
 
 
 def _is_hidden(file: Path, beneath: int) -> bool:
-    """Say whether a name below the folder begins as those of bookkeeping do: `_SUCCESS`, `.part.crc`."""
+    """Return whether a name below the folder begins like bookkeeping files: `_SUCCESS`, `.part.crc`."""
     return any(part.startswith((".", "_")) for part in file.parts[beneath or -1 :])
 
 
 def _ending(file: Path) -> str:
-    """Return how a name ends, without what says that it is compressed."""
+    """Return the extension of a name, without that of compression."""
     bare = file.name.lower().removesuffix(".gz")
     return Path(bare).suffix
 
 
 def partition_of(file: Path) -> dict[str, str | None]:
-    """Read the folders `key=value` above a file, as hive writes them; its word for a missing value is none."""
+    """Read the folders `key=value` above a file, in hive format; its text for a missing value is None."""
     pairs = (part.split("=", 1) for part in file.parts[:-1] if "=" in part.lstrip("="))
     return {unquote(key): None if value == NO_VALUE else unquote(value) for key, value in pairs}
 
 
 def input_files(source: Any) -> list[Path]:
-    """List the files behind a source, which no output may replace; none where it is no file of this machine."""
+    """List the files of a source, which no output may replace; empty if it is no local file."""
     if not isinstance(source, str | Path) or scheme_of(source) is not None:
         return []
     if is_many(source):
@@ -134,7 +134,7 @@ def input_files(source: Any) -> list[Path]:
 
 
 def beside(folder: Path, source: str) -> str:
-    """Name what is looked for in a folder first, as the files of a study are; what is not there stays as it is."""
+    """Return a name relative to a folder, as in a study; a missing file keeps its name."""
     file, table = split_table(source)
     if scheme_of(source) is not None or not _is_there(folder / file):
         return source
@@ -142,7 +142,7 @@ def beside(folder: Path, source: str) -> str:
 
 
 def seen_from(folder: Path, source: str) -> str:
-    """Name a file, folder or pattern as seen from a folder, so that both can be moved together; a URL stays."""
+    """Return the name of a file, folder or pattern relative to a folder, so that both can be moved; a URL as it is."""
     file, table = split_table(source)
     if scheme_of(source) is not None or Path(file).is_absolute() or not _is_there(Path(file)):
         return source
@@ -154,10 +154,10 @@ def _is_there(path: Path) -> bool:
 
 
 def is_spark_frame(source: Any) -> bool:
-    """Say whether a source is a frame of Spark, classic or Connect."""
+    """Return whether a source is a frame of Spark, classic or Connect."""
     return any(base.__module__.startswith("pyspark.sql") for base in type(source).__mro__)
 
 
 def is_server(source: object) -> bool:
-    """Say whether a source is a table on a server."""
+    """Return whether a source is a table on a server."""
     return isinstance(source, str) and source.lower().startswith(("postgresql://", "postgres://"))

@@ -1,9 +1,8 @@
-"""How people write numbers and dates, and which way a column is written: decided by all values, or left to a person.
+"""Notations of numbers and dates: detected from all values of a column, or declared.
 
 `1.234,5`, `1'234.5` and `1 234,5` become numbers with a point, `31/12/1999` and `31-Dec-1999` become ISO dates. A
-column is read so only if every value with a digit in it fits one way of writing; where two fit, as with `1.234` or
-`05/06/1999` everywhere, what else the file holds may tell, or somebody says it. The patterns mean the same to Python
-and to DuckDB.
+column is converted only if every value with a digit fits one notation. If two fit, as with `1.234` or `05/06/1999`
+everywhere, other columns of the file may decide, or a declaration. The patterns mean the same in Python and in DuckDB.
 """
 
 import re
@@ -14,10 +13,10 @@ from typing import Literal
 from sfumato.texts.catalogue import t
 
 BLANKS = " \t\u00a0"
-"""What is taken away around values."""
+"""Characters that are trimmed around values."""
 
 SPACES = "'’ \u00a0\u2009\u202f"
-"""What separates thousands and nothing else."""
+"""Characters that only separate thousands."""
 
 _WHOLE = "(0|[1-9][0-9]*)"
 _POWER = "([eE][+-]?[0-9]+)?"
@@ -27,7 +26,7 @@ POINT = (
     rf"[+-]?(({_WHOLE}|[1-9][0-9]{{0,2}}((,[0-9]{{3}})+|([{SPACES}][0-9]{{3}})+))(\.[0-9]*)?{_POWER}|\.[0-9]+{_POWER})"
 )
 EITHER = r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}"
-"""Thousands to some and three decimals to others."""
+"""Ambiguous: thousands, or three decimals."""
 
 TIME = r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[AaPp][Mm])?)?"
 TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %I:%M %p", " %I:%M:%S %p", " %I:%M%p")
@@ -39,17 +38,17 @@ DayOrder = Literal["day-first", "month-first"]
 
 @dataclass(frozen=True)
 class DateForm:
-    """One way of writing dates: its pattern, and DuckDB's formats by the order of day and month."""
+    """One notation of dates: its pattern, and DuckDB's formats by the order of day and month."""
 
     example: str
     pattern: str
     formats: Mapping[str, tuple[str, ...]]
     usual: DayOrder | None = None
-    """The order where no value tells: none where nobody can know."""
+    """The default order if no value decides it; None if there is no convention."""
 
     @property
     def ordered(self) -> bool:
-        """Whether day and month could be taken for each other."""
+        """Whether day and month could be confused."""
         return len(self.formats) > 1
 
 
@@ -60,7 +59,7 @@ def _parts(mark: str, usual: DayOrder | None = None) -> DateForm:
 
 
 DATE_FORMS = (
-    _parts(".", "day-first"),  # with dots the day comes first wherever dates are so written
+    _parts(".", "day-first"),  # dates with dots always have the day first
     _parts("/"),
     _parts("-"),
     DateForm("1999/12/31", rf"[0-9]{{4}}/[0-9]{{1,2}}/[0-9]{{1,2}}{TIME}", {"": ("%Y/%m/%d",)}),
@@ -79,24 +78,24 @@ _MEASURED = re.compile("|".join(f"(?:{pattern.pattern})" for pattern in (*_NUMBE
 
 
 def looks_measured(text: str) -> bool:
-    """Say whether a text is a number or a date, however written."""
+    """Return whether a text is a number or a date, in any notation."""
     return _MEASURED.fullmatch(text) is not None
 
 
 def is_plain(texts: Iterable[str]) -> bool:
-    """Say whether what is a number among texts is a plain one, and none is a date."""
+    """Return whether all numbers among texts are plain, and none is a date."""
     measured = [text for text in texts if looks_measured(text)]
     return all(map(_NUMBERS[0].fullmatch, measured)) and not (measured and all(map(_DATES[-1].fullmatch, measured)))
 
 
 def is_iso(texts: Iterable[str]) -> bool:
-    """Say whether all texts are ISO dates."""
+    """Return whether all texts are ISO dates."""
     return all(map(_DATES[0].fullmatch, texts))
 
 
 @dataclass(frozen=True)
 class NumberCounts:
-    """How many values of one column are written in which way."""
+    """The numbers of values of one column by notation."""
 
     present: int
     words: int
@@ -105,11 +104,11 @@ class NumberCounts:
     comma: int
     point: int
     both: int
-    """Values that are numbers in either way of writing."""
+    """Values that are numbers in either notation."""
 
     either_point: int
     either_comma: int
-    """Among them those that are different numbers: `1.234`, `1,234`."""
+    """Those of them that are different numbers: `1.234`, `1,234`."""
 
     plain: int
 
@@ -121,7 +120,7 @@ class NumberCounts:
 
     @property
     def tells(self) -> NumberStyle | Literal["mixed", "unclear", "nothing"]:
-        """Say which way of writing the values themselves tell."""
+        """Return the notation that the values themselves determine."""
         comma, point = self.comma > self.both, self.point > self.both
         if (comma and point) or (self.either_point and self.either_comma and not (comma or point)):
             return "mixed"
@@ -133,10 +132,10 @@ class NumberCounts:
 def number_styles(
     counts: Mapping[str, NumberCounts], usual: Mapping[str, str], decimals: bool
 ) -> tuple[dict[str, NumberStyle], list[str]]:
-    """Choose the way of writing of every column of numbers that needs one, and say so.
+    """Choose the notation of each column of numbers that needs one, with notices.
 
-    `usual` tells for columns that do not tell it themselves, before other columns do; `decimals` says whether a column
-    that needs no reading has decimal points.
+    `usual` decides for columns that do not, before other columns do; `decimals` is whether a plain column has decimal
+    points.
     """
     numbers = {name: count for name, count in counts.items() if count.are_numbers}
     told = {count.tells for count in numbers.values()} | ({"point"} if decimals else set())
@@ -159,7 +158,7 @@ def number_styles(
 
 
 def _unclear(name: str, count: NumberCounts, style: str | None, known: bool) -> str:
-    """Say that nobody can tell, both readings, and how to say which it is."""
+    """Describe both readings of an ambiguous column, and how to declare it."""
     written = "1.234" if count.either_point else "1,234"
     thousands = (style == "comma") == bool(count.either_point)
     taken = "1234" if thousands else "1.234"
@@ -186,7 +185,7 @@ def _number_notices(styles: Mapping[str, NumberStyle], counts: Mapping[str, Numb
 
 @dataclass(frozen=True)
 class DateCounts:
-    """How many values of one column are dates of one form, and the largest of their two small numbers."""
+    """The numbers of values of one column that are dates of one form, and the largest of their two small numbers."""
 
     form: DateForm
     present: int
@@ -195,7 +194,7 @@ class DateCounts:
     first: int
     second: int
     valid: Mapping[str, int]
-    """By the order of day and month: how many are days that exist."""
+    """By the order of day and month: the number of valid days."""
 
     @property
     def are_dates(self) -> bool:
@@ -203,7 +202,7 @@ class DateCounts:
         return self.dates + self.words == self.present and 2 * self.dates >= self.present > 0
 
     def order(self, wanted: DayOrder | None) -> str | None:
-        """Choose the order of day and month: what the values tell, what somebody says, what is usual; or none."""
+        """Choose the order of day and month: by the values, the declaration, the convention; or none."""
         if not self.form.ordered:
             return ""
         if self.first > 12 or self.second > 12:
@@ -214,7 +213,7 @@ class DateCounts:
 def date_orders(
     counts: Mapping[str, DateCounts], wanted: DayOrder | None, usual: Mapping[str, str]
 ) -> tuple[dict[str, str], list[str]]:
-    """Choose the order of day and month of every column of dates, and say so; `usual` tells where values do not."""
+    """Choose the order of day and month of each column of dates, with notices; `usual` decides if values do not."""
     orders: dict[str, str] = {}
     notices = []
     told: dict[tuple[str, str], list[str]] = {}

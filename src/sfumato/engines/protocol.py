@@ -1,17 +1,15 @@
-"""What an engine must be able to do with rows: few verbs, in terms of columns, texts, codes and cells.
+"""The protocol of engines: few verbs on rows, in terms of columns, texts, codes and cells.
 
-An engine knows nothing of hierarchies, roles or requirements. It lists the distinct texts of a column, counts the
-distinct tuples of codes once somebody has given every text a code, and writes rows whose cells have been placed. What
-crosses is distinct texts, cells and counts, and of rows only what is published; what goes wrong is one of our own
-errors on every engine.
+An engine does not know hierarchies, roles or requirements. It lists the distinct texts of a column, counts the distinct
+tuples of codes of these texts, and writes rows whose cells have been placed. It returns distinct texts, cells and
+counts, and of rows only the published ones; errors are our own on every engine.
 
-Engines are equal because the text of a value is defined once, for all of them. It is DuckDB's: whole numbers in digits;
-`true` and `false`; decimals with all digits of their scale (`1.50`, `0.0000001`); floating point numbers by the fewest
-digits that give them back, with a point or an exponent always (`1.0`, `0.0001`, `1e-05`, `1e+16`, `nan`, `inf`,
-`-inf`, `-0.0`); days `2020-01-31`; times `10:00:00.5`, without zeros at the end of a fraction; times of a day
-`2020-01-31 10:00:00.5`, and where they are instants, in UTC with `+00` behind. Texts are ordered by their bytes in
-UTF-8, missing values last. Several texts are one (`framed`) by writing before each how many characters it has and a
-colon, and `-` for a missing one, one after the other: `1:a-2:xy`.
+Engines are equal because the text of a value has one definition, that of DuckDB: whole numbers in digits; `true` and
+`false`; decimals with all digits of their scale (`1.50`, `0.0000001`); floating point numbers by the fewest digits that
+give them back, always with a point or an exponent (`1.0`, `0.0001`, `1e-05`, `1e+16`, `nan`, `inf`, `-inf`, `-0.0`);
+days `2020-01-31`; times `10:00:00.5`, without zeros at the end of a fraction; times of a day `2020-01-31 10:00:00.5`,
+and instants in UTC with a final `+00`. Texts are ordered by their bytes in UTF-8, missing values last. Several texts
+become one (`framed`): before each its number of characters and a colon, and `-` for a missing one: `1:a-2:xy`.
 """
 
 import datetime
@@ -32,89 +30,89 @@ from sfumato.runtime.arrays import Quiet
 from sfumato.texts.catalogue import refusal, t
 
 DIGITS = 15
-"""How many digits of a row's MD5, in base 16, go into the digest of a table: what every engine has numbers for."""
+"""The number of hexadecimal digits of a row's MD5 in the digest of a table, which fit into numbers of every engine."""
 
 BYTES = "BLOB"
-"""What an engine calls the type of a column of bytes."""
+"""The engines' type of a column of bytes."""
 
 LONG_FLOAT = (
     "a 32-bit number of more than 6 digits, or above 10 million; engines write it differently: cast it to double"
 )
-"""What is said of such a value by an engine that meets it, DuckDB apart, whose texts are the definition."""
+"""The error about such a value, except in DuckDB, whose texts are the definition."""
 
 MOST_TEXTS = 2_000_000
-"""More distinct values of a column are not handed over to be coded."""
+"""The most distinct values of a column that are returned for coding."""
 
 SourceLayout = Literal["table", "lists", "lines"]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a source is read, whichever engine reads it."""
+    """How a source is read, by any engine."""
 
     na: tuple[str, ...] = ()
-    """Texts that mean a missing value, beside the empty one."""
+    """Texts that mean a missing value, besides the empty one."""
 
     delimiter: str | None = None
-    """Of a text file, where it is not to be found out: what separates fields, or the items of a line."""
+    """For a text file: the separator of fields, or of the items of a line; None detects it."""
 
     encoding: str | None = None
-    """Of a text file, where it is not to be found out."""
+    """For a text file; None detects it."""
 
     origin: str = ""
-    """What the source is called in messages: by default its path, or the kind of frame that it is."""
+    """The name of the source in messages; default: its path, or its kind of frame."""
 
     layout: SourceLayout = "table"
     """Rows with columns; the same with lists in some of them; or a list of items on every line, one column `items`."""
 
     every_line: bool = False
-    """Of lines of items: whether every line is one, so that no comment, header or mark of SPMF is looked for."""
+    """For lines of items: whether every line is one, without comments, header or marks of SPMF."""
 
     as_it_stands: bool = False
-    """Whether values are only counted as the source's readers see them: an empty text is then no missing value."""
+    """Whether values are counted as the source's readers see them: an empty text is then no missing value."""
 
     escaped: bool = False
-    """Whether formulas in a text file were escaped, and are to be read as they were."""
+    """Whether formulas in a text file were escaped, and are to be restored."""
 
     empty: bool = False
-    """Whether a source without rows will do."""
+    """Whether a source without rows is accepted."""
 
     sheet: str | None = None
-    """Of a workbook with several."""
+    """For a workbook with several sheets."""
 
     header: bool | None = None
-    """Whether the first record of a text file or sheet is the names of its columns, where it is not to be found out."""
+    """Whether the first record of a text file or sheet is the names of its columns; None detects it."""
 
     header_row: int | None = None
-    """The row of a sheet, or the line of a text file, with the names of the columns; what is above is left out."""
+    """The row of a sheet, or the line of a text file, with the names of the columns; earlier ones are skipped."""
 
     columns: tuple[str, ...] = ()
-    """The names of the columns, where they are not those of the source."""
+    """The names of the columns, if they differ from those of the source."""
 
     decimal_comma: tuple[str, ...] = ()
     decimal_point: tuple[str, ...] = ()
-    """Columns whose numbers are written so, whatever they look like."""
+    """Columns whose numbers have this notation, whatever they look like."""
 
     dates: DayOrder | None = None
-    """The order of day and month, of columns that do not tell it."""
+    """The order of day and month for ambiguous columns."""
 
     as_written: tuple[str, ...] = ()
-    """Columns whose texts are left as they are: with their blanks, and no number or date is read in them."""
+    """Columns whose texts are unchanged: with their blanks, and not parsed as numbers or dates."""
 
     notations: bool | None = None
-    """Whether blanks are trimmed, and numbers and dates read as people write them; by default unless `as_it_stands`."""
+    """Whether blanks are trimmed, and numbers and dates parsed; default: unless `as_it_stands`."""
 
     usual: Mapping[str, str] = field(default_factory=dict)
-    """How columns of an earlier table were written; decides where this one does not tell."""
+    """The notations of an earlier table's columns, for ambiguous ones of this table."""
 
     engine: str | None = None
-    """The name of the engine that opens the source, where its notation does not say it."""
+    """The name of the engine, if the location does not determine it."""
 
     memory: str | None = None
-    """How much memory the engine may take before it works on disk, such as 4GB."""
+    """The memory of the engine before it works on disk, such as 4GB."""
 
     spill: str | None = None
-    """The folder in which it makes a private one for that; by default the system's temporary folder."""
+    """The parent of its private folder for that; default: the system's temporary folder."""
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -123,17 +121,17 @@ class Reading:
 
     @property
     def settles(self) -> bool:
-        """Whether the source is one whose blanks are trimmed, and whose numbers and dates are read."""
+        """Whether blanks are trimmed, and numbers and dates parsed."""
         wanted = not self.as_it_stands if self.notations is None else self.notations
         return wanted and not self.escaped and self.layout == "table"
 
     @property
     def decided(self) -> tuple[str, ...]:
-        """The columns whose numbers somebody says how to read."""
+        """The columns with a declared notation of numbers."""
         return (*self.decimal_comma, *self.decimal_point)
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Raise unless every column that something is said of exists, and nothing else is said of it."""
+        """Raise unless every declared column exists, with one declaration."""
         options = {
             "--decimal-comma": self.decimal_comma,
             "--decimal-point": self.decimal_point,
@@ -150,7 +148,7 @@ class Reading:
 
 
 OWN_FILE = Reading(delimiter=",", encoding="utf-8", header=True, notations=False, empty=True)
-"""How a file of our own writing is read."""
+"""How a file that we wrote is read."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,19 +161,19 @@ class DistinctValues(Quiet):
     """None on an engine whose rows have no order."""
 
     kinds: NDArray[np.int64] | None = None
-    """Where a rule made these values: how many texts became each."""
+    """For values that are results of a rule: the number of texts of each."""
 
     def place(self, i: int) -> str:
-        """Say for a message, after its column, where a value stands first; nothing where rows have no order."""
+        """Return the first place of a value for a message; empty if rows have no order."""
         return "" if self.first_rows is None else t("notice.row_header_not_counted", first_rows=self.first_rows[i])
 
 
 @dataclass(frozen=True, repr=False)
 class ColumnFacts(Quiet):
-    """What the whole of one column is like, counted by the engine: no value of it but the ends of its ranges."""
+    """Facts of a whole column, counted by the engine; the only values in it are the ends of ranges."""
 
     present: int
-    """Records that do not miss the value."""
+    """Records with a value."""
 
     distinct: int
     shortest: int
@@ -188,7 +186,7 @@ class ColumnFacts(Quiet):
     lowest: float | None
     highest: float | None
     decimals: int
-    """The most decimals of a number, zeros at the end not counted; more than there are where one has an exponent."""
+    """The most decimals of a number, without final zeros; an upper bound for an exponent."""
 
     days: int
     """Records with an ISO date or timestamp, or a date such as 31.12.1999."""
@@ -199,11 +197,11 @@ class ColumnFacts(Quiet):
 
 @dataclass(frozen=True)
 class Rule:
-    """How the texts of a column become fewer in the engine, where there are more than anybody hands over.
+    """A rule that reduces the texts of a column in the engine, if there are too many to return.
 
-    `prefix`: the first `number` characters. `day`: of a text `2020-01-31`, perhaps with more behind a blank or a T, the
-    first ten. `floor`: of a number x in digits, perhaps with a sign, a point and an exponent, the floating point number
-    floor(x / number) * number. Texts of another form stay as they are, and missing values missing.
+    `prefix`: the first `number` characters. `day`: of a text `2020-01-31`, possibly with more after a blank or a T, the
+    first ten. `floor`: of a number x in digits, possibly with a sign, a point and an exponent, the floating point
+    number floor(x / number) * number. Other texts and missing values are unchanged.
     """
 
     kind: Literal["prefix", "day", "floor"]
@@ -212,7 +210,7 @@ class Rule:
 
 @dataclass(frozen=True, repr=False)
 class Coding(Quiet):
-    """A code for every text of one column, or for what a rule makes of it; None is the key of missing values."""
+    """A code for each text of one column, or for each result of a rule; None is the key of missing values."""
 
     spoken: ClassVar[tuple[str, ...]] = ("column",)
 
@@ -223,7 +221,7 @@ class Coding(Quiet):
 
 @dataclass(frozen=True, repr=False)
 class CountedCodes(Quiet):
-    """The distinct tuples of codes in lexicographic order, the number of rows of each, and what was left out."""
+    """The distinct tuples of codes in lexicographic order, the number of rows of each, and of the dropped rows."""
 
     codes: NDArray[np.int32]
     counts: NDArray[np.int64]
@@ -238,11 +236,11 @@ class CellValues(Quiet):
 
     cell: NDArray[np.int64]
     value: NDArray[np.int64]
-    """Positions in `values`."""
+    """Indices of `values`."""
 
     counts: NDArray[np.int64]
     values: Sequence[str | None]
-    """The distinct values as text (None: missing), in the order in which the pairs first name them."""
+    """The distinct values as text (None: missing), in the order of the pairs."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -251,7 +249,7 @@ class Pairs(Quiet):
 
     cell: NDArray[np.int64]
     value: NDArray[np.int64]
-    """Numbers from 0, in the order of the values' texts; the texts themselves stay in the engine."""
+    """Numbers from 0, in the order of the values' texts; the texts remain in the engine."""
 
     counts: NDArray[np.int64]
 
@@ -262,25 +260,25 @@ class Tuples(Quiet):
 
     cell: NDArray[np.int64]
     values: NDArray[np.int64]
-    """One row per tuple, one column per column asked for: positions in its `texts`."""
+    """One row per tuple, one column per requested column: indices of its `texts`."""
 
     counts: NDArray[np.int64]
     texts: Sequence[Sequence[str | None]]
-    """For every column its distinct values as text (None: missing)."""
+    """For each column its distinct values as text (None: missing)."""
 
 
 @dataclass(frozen=True, repr=False)
 class CountedLists(Quiet):
-    """The distinct lists of items and the number of records of each, in the order in which they first stand if any."""
+    """The distinct lists of items and the number of records of each, in the order of first occurrence, if any."""
 
     texts: Sequence[str | None]
     """The distinct items as text (None: missing)."""
 
     lengths: NDArray[np.int64]
-    """How many items every list has, none where it is missing."""
+    """The number of items of each list, 0 if it is missing."""
 
     codes: NDArray[np.int32]
-    """The items of all lists, one list after the other and as they stand in it: positions in `texts`."""
+    """The items of all lists, concatenated in their order: indices of `texts`."""
 
     counts: NDArray[np.int64]
     first_records: NDArray[np.int64] | None
@@ -298,22 +296,22 @@ class Texts(Quiet):
 
 @dataclass(frozen=True, repr=False)
 class Placement(Quiet):
-    """Where the rows of every cell go: `count` rows of `cell` to `group`; rows that no entry takes are left out."""
+    """The groups of the rows of each cell: `count` rows of `cell` go to `group`; other rows are suppressed."""
 
     cell: NDArray[np.int64]
     group: NDArray[np.int64]
     count: NDArray[np.int64]
     link: str
-    """Which cells these are: the link that came with them."""
+    """The link of these cells."""
 
 
 @dataclass(frozen=True, repr=False)
 class Layout(Quiet):
-    """The columns of a published file and what moves with what.
+    """The columns of a published file, and their dependencies.
 
-    Texts `by_group` show what is published for the group of a row; texts `by_cell` what belongs to its cell;
-    `neutral` columns are the row's own. Columns in `permuted` (among `by_cell`) are exchanged within each group in a
-    way that depends on nothing but the published columns themselves. `order` lists all names as they shall stand.
+    Texts `by_group` are published for the group of a row; texts `by_cell` for its cell; `neutral` columns are the row's
+    own. Columns in `permuted` (among `by_cell`) are exchanged within each group in a way that depends only on the
+    published columns. `order` lists all names in writing order.
     """
 
     order: Sequence[str]
@@ -326,14 +324,14 @@ class Layout(Quiet):
 
 
 class Engine(Protocol):
-    """Rows of one table, wherever they are."""
+    """Rows of one table, at any place."""
 
     name: ClassVar[str]
-    """What it is called by `--engine`."""
+    """Its name for `--engine`."""
 
     @classmethod
     def takes(cls, source: Any) -> bool:
-        """Say whether this engine opens such a source."""
+        """Return whether this engine opens a source."""
 
     @classmethod
     def open(cls, source: Any, reading: Reading) -> Self:
@@ -345,53 +343,53 @@ class Engine(Protocol):
 
     @property
     def row_count(self) -> int:
-        """The number of rows that were read."""
+        """The number of rows."""
 
     @property
     def origin(self) -> str:
-        """What the source is called in messages."""
+        """The name of the source in messages."""
 
     @property
     def na(self) -> Sequence[str]:
-        """The texts that were read as missing values, beside the empty one."""
+        """The texts that were read as missing values, besides the empty one."""
 
     @property
     def notices(self) -> Sequence[str]:
-        """What should be known of how the source was read."""
+        """Notices about reading the source."""
 
     @property
     def notations(self) -> Mapping[str, str]:
-        """How columns are written whose texts were read as numbers or dates."""
+        """The notations of columns whose texts were parsed as numbers or dates."""
 
     @property
     def nested(self) -> Mapping[str, str]:
-        """The columns of several values a row, or of bytes, by what the engine calls their type; lists end in `[]`."""
+        """The columns of several values per row, or of bytes, with the engine's types; those of lists end in `[]`."""
 
     @property
     def texts(self) -> frozenset[str]:
-        """The columns that stay texts in memory, whatever their values look like; of a text file values decide."""
+        """The columns that remain texts in memory, whatever their values; in a text file values decide."""
 
     def digest(self, columns: Sequence[str] = ()) -> str:
         """Return a digest of names and values of some columns, by default all: the same on every engine.
 
         It is `content_digest` of the sum over all rows of the first `DIGITS` digits of the MD5 of a row: its texts
-        framed, columns in the order of their names.
+        framed, columns ordered by name.
         """
 
     def distinct(self, column: str, complete: Sequence[str] = ()) -> DistinctValues:
-        """List the distinct values of a column, by text, among the rows that miss no value in `complete` columns."""
+        """List the distinct values of a column, by text, of the rows without missing values in `complete` columns."""
 
     def distinct_by(self, rule: Rule, column: str, complete: Sequence[str] = ()) -> DistinctValues:
-        """List what a rule makes of the texts of a column, and of how many texts each."""
+        """List the results of a rule for the texts of a column, each with its number of texts."""
 
     def all_different(self, columns: Sequence[str]) -> list[str]:
-        """Say which of some columns have another value in every row; most are ruled out by a few rows."""
+        """Return those of some columns whose values are all different; a few rows exclude most."""
 
     def sample(self, column: str, rows: int) -> DistinctValues:
         """List the distinct values of a column among about this many rows, the same at every call."""
 
     def facts(self, column: str) -> ColumnFacts:
-        """Say what the whole of a column is like."""
+        """Return facts of a whole column."""
 
     def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         """Count the distinct tuples of texts of some columns (null: missing), the last column of a batch the count."""
@@ -400,65 +398,64 @@ class Engine(Protocol):
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted."""
 
     def cell_number(self, codings: Sequence[Coding]) -> int:
-        """Count how many distinct tuples of codes there are, without handing them over."""
+        """Count the distinct tuples of codes, without returning them."""
 
     def tuples(self, columns: Sequence[str], link: str) -> Tuples:
-        """List the tuples of values that the rows of every cell have, in the order in which `write` deals rows out."""
+        """List the tuples of values of the rows of each cell, in the order in which `write` assigns rows."""
 
     def pairs(self, column: str, link: str, most: int) -> Pairs:
-        """Count the pairs of a cell and a value of a column; raise where there are more than `most`."""
+        """Count the pairs of a cell and a value of a column; raise if there are more than `most`."""
 
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows; `OSError` if it fails."""
 
     def placed_rows(self, placement: Placement, layout: Layout) -> pa.Table:
-        """Return the placed rows in the order in which `write` writes them: texts, neutral columns with their types."""
+        """Return the placed rows in writing order: texts, neutral columns with their types."""
 
     def lists(self, column: str) -> CountedLists:
         """Count the distinct lists of a column."""
 
     def gathered(self, who: str, item: str) -> CountedLists:
-        """Count the distinct lists that rows of (who, item) make: a record is all rows of one text in `who`.
+        """Count the distinct lists of rows of (who, item): a record is all rows of one text in `who`.
 
-        Records are numbered by their first rows, items as their rows stand; where rows have no order, items are in
-        that of their texts. A missing item is none; a row that does not say whose it is, is an error, unless the rows
-        are read as they stand.
+        Records are numbered by their first rows, items are in row order; without an order of rows, items are ordered by
+        text. A missing item is skipped; a row without owner is an error, unless the rows are read as they stand.
         """
 
 
 @runtime_checkable
 class KeepsOrder(Protocol):
-    """An engine whose rows have an order that it can hand over."""
+    """An engine whose rows have an order."""
 
     def texts_in_order(self, columns: Sequence[str], most: int | None = None) -> pa.Table:
-        """Return the texts of some columns (null: missing), row by row as they stand: all, or at most so many."""
+        """Return the texts of some columns (null: missing) in row order: all, or at most so many."""
 
 
 def too_many_pairs(origin: str, column: str, number: int, most: int) -> BadInputError:
-    """Say that there are more pairs of a cell and a value than fit into memory, and what to do."""
+    """Return the error about more pairs of a cell and a value than fit into memory."""
     return BadInputError(t("engines.too_many_pairs", origin=origin, column=column, number=number, most=most))
 
 
 def too_many_texts(origin: str, column: str, number: int) -> BadInputError:
-    """Say that a column has more values than anybody lists, and what to do."""
+    """Return the error about a column with too many values."""
     return BadInputError(
         t("engines.too_many_texts", origin=origin, column=column, number=number, most_texts=MOST_TEXTS)
     )
 
 
 def content_digest(columns: Sequence[str], rows: int, total: int) -> str:
-    """Make the digest of a table of the names of its columns, the number of its rows and the sum over them."""
+    """Return the digest of a table from the names of its columns, the number of its rows and the sum over them."""
     return hashlib.sha256(repr((sorted(columns), rows, total)).encode()).hexdigest()
 
 
 def column_pairs(engine: Engine, column: str, link: str) -> CellValues:
-    """List which values of one column, whatever its role, the rows of every cell have."""
+    """List the values of one column, in any role, of the rows of each cell."""
     tuples = engine.tuples((column,), link)
     return CellValues(tuples.cell, tuples.values[:, 0], tuples.counts, tuples.texts[0])
 
 
 def numbers_in(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
-    """Return the numbers of a column of which none is missing; they cannot be written to."""
+    """Return the numbers of a column without missing values, read-only."""
     return np.from_dlpack(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
 
 
@@ -483,13 +480,13 @@ def by_text(table: pa.Table, columns: int) -> pa.Table:
 
 
 def distinct_in(table: pa.Table) -> DistinctValues:
-    """Take the distinct texts of a column and their counts, of rows without an order."""
+    """Return the distinct texts of a column and their counts, of rows without an order."""
     table = by_text(table, 1)
     return DistinctValues(table[0].to_pylist(), numbers_in(table[1]), None)
 
 
 def tuples_in(table: pa.Table) -> Tuples:
-    """Take sorted tuples: the number of a cell, texts, and how many rows have them."""
+    """Return sorted tuples: the number of a cell, texts, and the number of rows."""
     encoded = [_encoded(column.combine_chunks()) for column in table.columns[1:-1]]
     values = np.empty((table.num_rows, len(encoded)), np.int64)
     for i, (codes, _) in enumerate(encoded):
@@ -498,7 +495,7 @@ def tuples_in(table: pa.Table) -> Tuples:
 
 
 def lists_in(table: pa.Table) -> CountedLists:
-    """Take distinct lists, how many records have each, and where records have an order the first of them."""
+    """Return distinct lists, the number of records of each, and the first record if they have an order."""
     lists = table[0].combine_chunks()
     codes, texts = _encoded(lists.flatten())
     lengths = numbers_in(lists.value_lengths().fill_null(0)).astype(np.int64)
@@ -507,7 +504,7 @@ def lists_in(table: pa.Table) -> CountedLists:
 
 
 def coded_columns(texts: Sequence[pa.Array], codings: Sequence[Coding]) -> list[pa.Array]:
-    """Give the texts of columns their codes; none to a text that has none."""
+    """Return the codes of the texts of columns; null for a text without one."""
     columns = []
     for column, coding in zip(texts, codings, strict=True):
         is_listed = pa.types.is_dictionary(column.type)
@@ -520,17 +517,17 @@ def coded_columns(texts: Sequence[pa.Array], codings: Sequence[Coding]) -> list[
 
 
 def _encoded(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
-    """Number the values of a column in the order of their first appearance; a missing one counts as a value."""
+    """Number the values of a column in the order of their first occurrence; a missing one counts as a value."""
     coded = column.dictionary_encode(null_encoding="encode")
     return numbers_in(coded.indices).astype(np.int64), coded.dictionary.to_pylist()
 
 
 def received_names(number: int) -> list[str]:
-    """Name columns of texts that another engine has sent to DuckDB: no column of a source is called so."""
+    """Return names for columns of texts from another engine, different from all names of a source."""
     return [f"\0{i}" for i in range(number)]
 
 
 def received(codings: Sequence[Coding]) -> list[Coding]:
-    """Code such columns; their texts are what rules have made of them already."""
+    """Return codings for such columns, whose texts are already results of rules."""
     names = received_names(len(codings))
     return [replace(coding, column=name, rule=None) for coding, name in zip(codings, names, strict=True)]

@@ -1,1 +1,1 @@
-"""What a release must satisfy: requirements on groups (`requirement`) and on items (`items`)."""
+"""Requirements of releases: on groups (`requirement`) and on items (`items`)."""

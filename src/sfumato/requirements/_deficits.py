@@ -1,10 +1,10 @@
-"""How many records of a group can never be published at a finer recoding: what makes a search of a lattice short.
+"""Lower bounds on the records of a group that every finer recoding suppresses; they prune searches of a lattice.
 
-Let g be a group that a coarse recoding makes. Any finer recoding divides g into parts, publishes the admitted ones
-and leaves r records out. Together the admitted parts still satisfy what the requirement bounds (the largest share, a
-distance from Q, minus the entropy: all convex), and r records more can only move that bound so far. Solved for r this
-is the *deficit* of g: a number of records that every finer recoding has to suppress. A group that is too small has
-no admitted part at all, and its deficit is its size.
+Let g be a group of a coarse recoding. Any finer recoding divides g into parts, publishes the admitted ones and
+suppresses r records. The union of the admitted parts satisfies what the requirement bounds (the largest share, a
+distance from Q, minus the entropy: all convex), and r more records change that quantity by a bounded amount. Solved for
+r, this gives the *deficit* of g: a number of records that every finer recoding suppresses. A group that is too small
+has no admitted part, so its deficit is its size.
 """
 
 import math
@@ -38,12 +38,12 @@ ADMITTED = -1
 """In place of a deficit: the group is admitted."""
 
 SLACK = 1e-6
-"""Records by which a deficit is rounded down before it is rounded up: rounding errors must not make it too large."""
+"""The tolerance before a deficit is rounded up, so that rounding errors do not make it too large."""
 
 
 @kernel
 def largest_distances(rules: Rules) -> Numbers:
-    """Return for every rule about a distance the largest there is: that of a group with one single value."""
+    """Return for each rule about a distance its maximum: that of a group with a single value."""
     most = np.zeros(len(rules.kinds))
     single = np.zeros(len(rules.q), np.int64)
     for rule in range(len(rules.kinds)):
@@ -60,9 +60,9 @@ def largest_distances(rules: Rules) -> Numbers:
 def deficit_unless_admitted(
     kind: int, parameters: Numbers, most: float, counts: Counts, size: int, q: Numbers, levels: Counts
 ) -> int:
-    """Return how many records of a group cannot lie in groups that a rule admits; ADMITTED if it admits this one.
+    """Return a lower bound on the records of a group outside of admitted groups; ADMITTED if the rule admits this one.
 
-    Both are said of one rule at a time and at once, for a search asks about millions of groups.
+    Both are computed at once for one rule, because a search asks about millions of groups.
     """
     if EQUAL <= kind <= JS:
         value = distance(kind, counts, size, q, levels)
@@ -102,7 +102,7 @@ def convex_deficit(value: float, allowed: float, most: float, size: int) -> floa
 
 @kernel
 def recursive_deficit(counts: Counts, c: float, l: int) -> float:  # noqa: E741
-    """Return r_1 - c (r_l + ... + r_m), which admitted groups keep below 0 and a record raises by at most 1."""
+    """Return r_1 - c (r_l + ... + r_m): negative for admitted groups, and a record raises it by at most 1."""
     ordered = falling(counts)
     tail = 0
     for i in range(l - 1, len(ordered)):

@@ -4,16 +4,16 @@ For rows P and a radius p: R with JS(Q, R) <= p and the least JS(P, R), natural 
 a multiplier lambda >= 0 and theta = lambda / (1 + lambda), R minimizes (1 - theta) JS(P, R) + theta JS(Q, R) exactly if
 all R_i have the same slope
 
-    h_i(R_i) = (1 - theta) ln(2 R_i / (P_i + R_i)) + theta ln(2 R_i / (Q_i + R_i)) = mu,
+    h_i(R_i) = (1 - theta) ln(2 R_i / (P_i + R_i)) + theta ln(2 R_i / (Q_i + R_i)) = mu.
 
-each h_i grows with R_i, and Newton's method finds all R_i and mu at once. JS(Q, R) falls from JS(Q, P) at theta = 0 to
-0 at theta = 1; its square root is nearly straight, so theta takes a handful of steps.
+Each h_i increases with R_i, and Newton's method finds all R_i and mu at once. JS(Q, R) decreases from JS(Q, P) at
+theta = 0 to 0 at theta = 1; its square root is nearly linear, so theta needs few steps.
 
-**The certificate.** A solver that stops early gives a distance that is too large. A bound that no R undercuts: for
-every lambda >= 0, min_R JS(P, R) + lambda (JS(Q, R) - p) is at most the minimum sought, and for a convex f and any R,
-f(R') >= f(R) - sum_i R_i (f_i - min f_i) for all R' of the simplex, f_i its slopes at R. Both hold whatever R and
-lambda the solver came to. A second bound needs no solver: the root of JS is a metric (Endres & Schindelin 2003), so
-sqrt JS(P, R) >= sqrt JS(P, Q) - sqrt p. The better of the two is taken.
+**Certificate.** A solver that stops early returns too large a distance. Two lower bounds do not depend on it. First,
+for every lambda >= 0, min_R JS(P, R) + lambda (JS(Q, R) - p) is at most the minimum, and for a convex f and any R,
+f(R') >= f(R) - sum_i R_i (f_i - min f_i) for all R' of the simplex, f_i its slopes at R. Both are true for any R and
+lambda. Second, the root of JS is a metric (Endres & Schindelin 2003), so sqrt JS(P, R) >= sqrt JS(P, Q) - sqrt p. The
+larger bound is used.
 """
 
 import math
@@ -26,10 +26,10 @@ from sfumato.runtime.kernels import kernel
 from sfumato.texts.catalogue import refusal
 
 LEAST = 1e-290
-"""No share is taken for smaller while it is searched for, so that its logarithm is finite."""
+"""The least share during the search, so that its logarithm is finite."""
 
 ROUNDING = 4e-15
-"""What a bound gives away for the rounding of each term of a sum (a term is off by some 2e-16)."""
+"""The tolerance of a bound for the rounding of each term of a sum (about 2e-16 per term)."""
 
 MOST_STEPS = 80
 CLOSE = 1e-14
@@ -37,20 +37,20 @@ CLOSE = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """For every row the nearest distribution of the ball, how far it is, and what no other can undercut."""
+    """The nearest distribution of the ball for each row, its distance, and a lower bound on this distance."""
 
     points: Numbers
     distances: Numbers
     bounds: Numbers
     multipliers: Numbers
-    """What a larger radius can gain: for a ball of radius p + e no point is nearer than bound - multiplier * e."""
+    """The gain of a larger radius: for radius p + e, the distance is at least bound - multiplier * e."""
 
 
 def nearest_js(rows: Numbers, centre: Numbers, radius: float | Numbers, close: float = CLOSE) -> Nearest:
-    """Find for every row (a distribution, or counts) the nearest R with JS(centre, R) <= radius.
+    """Return for each row (a distribution, or counts) the nearest R with JS(centre, R) <= radius.
 
-    `centre` must be positive; `radius` is one number, or one for every row. `close` is how near to the sphere, as a
-    part of the radius, the search for R ends; bounds are off by the square of that only, so they may take it easier.
+    `centre` must be positive; `radius` is one number, or one for each row. `close` is the distance from the sphere, as
+    a share of the radius, at which the search for R ends; the error of bounds is only quadratic in it.
     """
     rows = np.atleast_2d(np.asarray(rows, np.float64))
     centre = np.asarray(centre, np.float64)
@@ -66,7 +66,7 @@ def nearest_js(rows: Numbers, centre: Numbers, radius: float | Numbers, close: f
 
 
 def distributions(counts: Numbers) -> Numbers:
-    """Divide every row by its sum, unless it is a distribution already: what is handed in is then left as it is."""
+    """Divide each row by its sum; a distribution is returned unchanged."""
     totals = counts.sum(axis=-1, keepdims=True)
     return np.ascontiguousarray(counts / np.where(np.abs(totals - 1) <= 1e-12, 1.0, totals))
 
@@ -120,7 +120,7 @@ def js(p: Numbers, r: Numbers) -> float:
 
 @kernel
 def slope(p: float, q: float, r: float, theta: float) -> float:
-    """What h_i is: twice the slope of (1 - theta) JS(P, R) + theta JS(Q, R)."""
+    """Return h_i: twice the slope of (1 - theta) JS(P, R) + theta JS(Q, R)."""
     return (1 - theta) * math.log(2 * r / (p + r)) + theta * math.log(2 * r / (q + r))
 
 
@@ -156,10 +156,10 @@ def search_theta(p: Numbers, q: Numbers, radius: float, apart: float, close: flo
 
 @kernel
 def balance(p: Numbers, q: Numbers, theta: float, r: Numbers) -> None:
-    """Find the R whose slopes are all equal, from the R that is given: Newton's method for ln R_i and mu together.
+    """Find the R with equal slopes, starting from the given R: Newton's method for ln R_i and mu together.
 
     mu is between 0 and the largest slope at (1 - theta) P + theta Q. As a function of ln R_i a slope is concave and
-    grows, so steps towards a given mu cannot overshoot upwards, and a step that falls too far is made good.
+    increasing, so steps towards a given mu cannot overshoot upwards, and later steps correct one that is too long.
     """
     most = 0.0
     for i in range(len(p)):
@@ -179,13 +179,13 @@ def balance(p: Numbers, q: Numbers, theta: float, r: Numbers) -> None:
             before = r[i]
             r[i] = max(before * math.exp(min(max(change, -700.0), 700.0)), LEAST)
             moved = max(moved, max(before, r[i]) * min(change * change, abs(change)))
-        if moved <= 1e-17:  # a step of Newton's method leaves the square of itself to be done
+        if moved <= 1e-17:  # the error after a Newton step is quadratic
             break
 
 
 @kernel
 def js_change(p: Numbers, q: Numbers, theta: float, r: Numbers) -> float:
-    """How fast JS(Q, R) changes with theta, where R follows with equal slopes: from the derivative of h_i = mu."""
+    """Return the derivative of JS(Q, R) by theta, with R at equal slopes: from the derivative of h_i = mu."""
     weights = weighted = 0.0
     for i in range(len(p)):
         weight = r[i] / ((1 - theta) * p[i] / (p[i] + r[i]) + theta * q[i] / (q[i] + r[i]))
@@ -201,7 +201,7 @@ def js_change(p: Numbers, q: Numbers, theta: float, r: Numbers) -> float:
 
 @kernel
 def dual_bound(p: Numbers, q: Numbers, r: Numbers, theta: float, radius: float) -> float:
-    """What JS(P, R') cannot undercut for any R' of the ball, by the multiplier of theta and the slopes at R."""
+    """Return a lower bound on JS(P, R') for all R' of the ball, from the multiplier of theta and the slopes at R."""
     if theta >= 1.0:
         return 0.0
     least = math.inf
@@ -217,7 +217,7 @@ def dual_bound(p: Numbers, q: Numbers, r: Numbers, theta: float, radius: float) 
 
 @kernel
 def into_ball(q: Numbers, radius: float, r: Numbers) -> None:
-    """Make R a distribution and draw it towards Q until it is inside: JS to Q shrinks at least as fast as R moves."""
+    """Normalize R and move it towards Q until it is inside: JS to Q decreases at least as fast as R moves."""
     total = 0.0
     for i in range(len(q)):
         r[i] = r[i] if r[i] > LEAST else 0.0
@@ -241,4 +241,4 @@ SLIGHTEST = 1e-290
 """Costs that differ by less are equal."""
 
 CHEAPEST_JS_CLOSE = 1e-10
-"""How near to the sphere, as a part of the radius, the search ends."""
+"""The distance from the sphere, as a share of the radius, at which the search ends."""

@@ -3,13 +3,13 @@
 Each admits a convex set of distributions around Q, its ball. For rows P: the R of the ball with the least JS(P, R).
 
     t-closeness distance=js      `nearest_js`
-    t-closeness distance=equal   what is too much is scaled down, what lacks scaled up, each until half the L1
-                                 distance is t; values between stay as in Q
+    t-closeness distance=equal   larger shares are scaled down and smaller ones up, each until half the L1 distance is
+                                 t; shares between equal those of Q
     delta-disclosure             q e^-delta < R < q e^delta: R is P times a constant, clipped
     beta-likeness                R <= q (1 + beta) or q (1 + min(beta, -ln q)): likewise
 
-That these are nearest follows from the slopes of JS(P, R), ln(2 R_i / (P_i + R_i)) / 2: they depend on R_i / P_i alone,
-so values that nothing binds keep their proportions.
+These are nearest because the slopes of JS(P, R), ln(2 R_i / (P_i + R_i)) / 2, depend only on R_i / P_i, so unbounded
+values keep their proportions.
 """
 
 import math
@@ -32,11 +32,11 @@ WORKING = (
     "without k-anonymity"
 )
 FAINT = 1e-12
-"""A value that a row does not have is taken for this share of Q's, so that it can be scaled up."""
+"""The share of Q's that replaces a zero share in a row, so that it can be scaled up."""
 
 HALVINGS = 60
 ROUNDS = 4
-"""How often the nearest distributions of several balls are taken in turn."""
+"""The number of alternating projections on several balls."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +53,13 @@ class Ball:
         return self.attribute.shares
 
     def holds(self, rows: Numbers) -> NDArray[np.bool_]:
-        """Say which distributions are inside, by the predicates that check releases."""
+        """Return which distributions are inside, by the predicates that check releases."""
         shares: Any = np.ascontiguousarray(rows, np.float64)  # counts of one record, divided among values
         ones: Any = np.ones(len(rows))
         return groups_admitted(self.rules, shares, ones)
 
     def nearest(self, rows: Numbers) -> Numbers:
-        """Return for every distribution the nearest one of the ball; where several parts are joined, a near one."""
+        """Return for each distribution the nearest one of the ball; for several parts an approximation."""
         points = rows
         for _ in range(1 if len(self.parts) == 1 else ROUNDS):
             for part in self.parts:
@@ -67,7 +67,7 @@ class Ball:
         return self.drawn_in(points)
 
     def drawn_in(self, rows: Numbers) -> Numbers:
-        """Draw what is outside straight towards Q, just as far as needed."""
+        """Move distributions outside towards Q, just until they are inside."""
         outside = np.flatnonzero(~self.holds(rows))
         if not len(outside):
             return rows
@@ -82,7 +82,7 @@ class Ball:
 
 
 def ball_of(requirement: Requirement, sensitive: tuple[Sensitive, ...]) -> Ball:
-    """Return the ball of a requirement; raise where a part bounds no distance, or several attributes are bounded."""
+    """Return the ball of a requirement; raise if a part bounds no distance, or if several attributes are bounded."""
     parts = [part for part in requirement.parts if not isinstance(part, KAnonymity)]
     for part in parts:
         if not (isinstance(part, DeltaDisclosure | BetaLikeness) or _is_close(part)):
@@ -133,7 +133,7 @@ def nearest_equal(rows: Numbers, q: Numbers, t: float) -> Numbers:
 
 
 def _solved(growing: Callable[[Numbers], Numbers], wanted: float, rows: int) -> Numbers:
-    """Find for every row the factor at which a function that grows with it comes to what is wanted, by halving."""
+    """Solve by bisection for each row the factor at which an increasing function has a value."""
     low, high = np.full((rows, 1), -60.0), np.full((rows, 1), 60.0)
     for _ in range(HALVINGS):
         middle = (low + high) / 2

@@ -1,13 +1,12 @@
 """One predicate per kind of requirement over one group's histogram, and its application to many groups.
 
-Requirements are compiled to rows of numbers (`Rules`), so that an anonymizer's kernel can ask about a candidate
-group without leaving machine code, while the checks of a finished release ask the very same predicate.
+Requirements are compiled to rows of numbers (`Rules`). So a kernel of an anonymizer and the checks of a finished
+release use the same predicate.
 
-Distances between a group's histogram and the whole table's distribution Q, as kernels over one histogram.
-
-`counts` are a group's counts of one sensitive attribute (whole numbers, or real ones in noisy releases), `size` its
-number of records, `q` the shares in the whole table (all positive), `levels` the node above each value at each level
-of the attribute's hierarchy. Natural logarithms everywhere.
+Distances between a group's histogram and the whole table's distribution Q are kernels over one histogram. `counts` are
+a group's counts of one sensitive attribute (whole numbers, or real ones in noisy releases), `size` its number of
+records, `q` the shares in the whole table (all positive), `levels` the node above each value at each level of the
+attribute's hierarchy. All logarithms are natural.
 """
 
 import math
@@ -21,14 +20,14 @@ from sfumato.runtime.arrays import Counts, Numbers
 from sfumato.runtime.kernels import kernel
 
 TOLERANCE = 1e-9
-"""The one tolerance of comparisons that cannot be made on whole numbers: in makers, measures and audit alike."""
+"""The tolerance of all comparisons of real numbers, in makers, measures and audit."""
 
 Table = NDArray[np.int64]
 
 
 @kernel
 def largest(counts: Table) -> int:
-    """The count of the commonest value."""
+    """The count of the most frequent value."""
     most = counts[0]
     for s in range(1, len(counts)):
         most = max(most, counts[s])
@@ -68,8 +67,8 @@ def ordered_distance(counts: Table, size: int, q: Numbers) -> float:
 def hierarchical_distance(counts: Table, size: int, q: Numbers, levels: Table) -> float:
     """Earth mover's distance on the tree (Li et al. 2007, section 4.2).
 
-    Values whose lowest common node stands at level j of H are j/H apart, so every edge has length 1/(2H) and carries
-    the surplus of the subtree below it.
+    Values whose lowest common node is at level j of H are j/H apart, so every edge has length 1/(2H) and carries the
+    surplus of its subtree.
     """
     height = levels.shape[0] - 1
     total = 0.0
@@ -99,7 +98,7 @@ def js_distance(counts: Table, size: int, q: Numbers) -> float:
 
 @kernel
 def largest_log_ratio(counts: Table, size: int, q: Numbers, absent_is_infinite: bool) -> float:
-    """The delta of delta-disclosure: the largest |ln(p/q)|; a value that is absent is infinite, or left out."""
+    """The delta of delta-disclosure: the largest |ln(p/q)|; an absent value is infinite, or ignored."""
     largest = 0.0
     for s in range(len(q)):
         if counts[s] > 0:
@@ -150,7 +149,7 @@ class Rules(NamedTuple):
 
     kinds: NDArray[np.int64]
     firsts: NDArray[np.int64]
-    """Where the rule's sensitive attribute starts among the columns of a histogram."""
+    """The first column of the rule's sensitive attribute in a histogram."""
 
     lasts: NDArray[np.int64]
     parameters: NDArray[np.float64]
@@ -161,7 +160,7 @@ class Rules(NamedTuple):
 
 @kernel
 def rule_admits(rules: Rules, rule: int, counts: Counts | Numbers, size: int) -> bool:
-    """Say whether one rule admits a group with these counts (of all sensitive attributes) and this size."""
+    """Return whether one rule admits a group with these counts (of all sensitive attributes) and this size."""
     rule_counts = counts[rules.firsts[rule] : rules.lasts[rule]]
     q = rules.q[rules.firsts[rule] : rules.lasts[rule]]
     return admits(rules.kinds[rule], rules.parameters[rule], rule_counts, size, q, rule_levels(rules, rule))
@@ -171,9 +170,9 @@ def rule_admits(rules: Rules, rule: int, counts: Counts | Numbers, size: int) ->
 def rule_admits_persons(
     rules: Rules, rule: int, persons: int, having: Counts, weighted: Numbers, matching: int
 ) -> bool:
-    """Say whether one rule admits a group of so many persons: `having` the values, or who `weigh` one each.
+    """Return whether one rule admits a group of persons, with `having` persons per value and `weighted` shares.
 
-    `matching` is the largest one of persons with values of the rule's sensitive attribute.
+    `matching` is the largest matching of persons with values of the rule's sensitive attribute.
     """
     kind = rules.kinds[rule]
     if kind == SIZE:
@@ -189,7 +188,7 @@ def rule_admits_persons(
 def groups_of_persons_admitted(
     rules: Rules, rule: int, persons: Counts, having: Counts, weighted: Numbers, matchings: Counts
 ) -> NDArray[np.bool_]:
-    """Say for every group whether one rule admits it, counted by persons."""
+    """Return for each group whether one rule admits it, counted by persons."""
     admitted = np.empty(len(persons), np.bool_)
     for g in range(len(persons)):
         admitted[g] = rule_admits_persons(rules, rule, persons[g], having[g], weighted[g], matchings[g])
@@ -204,7 +203,7 @@ def rule_levels(rules: Rules, rule: int) -> Counts:
 
 @kernel
 def admits(kind: int, parameters: Numbers, counts: Any, size: int, q: Numbers, levels: Counts) -> bool:
-    """Say whether a rule of this kind admits a group with these counts of the rule's own sensitive attribute."""
+    """Return whether a rule of this kind admits a group with these counts of the rule's sensitive attribute."""
     value = parameters[0]
     if kind == SIZE:
         return size >= value
@@ -233,7 +232,7 @@ def admits(kind: int, parameters: Numbers, counts: Any, size: int, q: Numbers, l
 
 @kernel
 def distance(kind: int, counts: Counts, size: int, q: Numbers, levels: Counts) -> float:
-    """Return the distance from Q that a rule of t-closeness speaks of."""
+    """Return the distance from Q of a rule of t-closeness."""
     if kind == EQUAL:
         return equal_distance(counts, size, q)
     if kind == ORDERED:
@@ -245,7 +244,7 @@ def distance(kind: int, counts: Counts, size: int, q: Numbers, levels: Counts) -
 
 @kernel
 def group_admitted(rules: Rules, counts: NDArray[np.int64], size: int) -> bool:
-    """Say whether all rules admit a group; a group without records is never admitted."""
+    """Return whether all rules admit a group; an empty group is never admitted."""
     if size <= 0:
         return False
     for rule in range(len(rules.kinds)):
@@ -256,7 +255,7 @@ def group_admitted(rules: Rules, counts: NDArray[np.int64], size: int) -> bool:
 
 @kernel
 def groups_admitted(rules: Rules, counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Say for every group whether all rules admit it."""
+    """Return for each group whether all rules admit it."""
     admitted = np.empty(len(sizes), np.bool_)
     for group in range(len(sizes)):
         admitted[group] = group_admitted(rules, counts[group], sizes[group])

@@ -1,6 +1,6 @@
-"""What a release must satisfy that shows items, and what it may do: requirements, utility constraints, limits.
+"""Requirements of releases with items, utility constraints, weights and suppression limits.
 
-All values print as what a person would type:
+All values print as their text form:
 
     km-anonymity k=5 m=2
     k-anonymity k=5
@@ -11,66 +11,57 @@ All values print as what a person would type:
     utility-constraints level=2
     suppression share=.05 of=occurrences
 
-What a release of baskets must satisfy so that nobody is found in it.
+**Identity in baskets.** Terrovitis, Mamoulis & Kalnis 2008 (k^m-anonymity); He & Naughton 2009 (complete k-anonymity);
+Loukides, Gkoulalas-Divanis & Malin 2011 (privacy constraints). A set of items is protected if its published form is in
+at least k records or in none.
 
-Terrovitis, Mamoulis & Kalnis 2008 (k^m-anonymity); He & Naughton 2009 (complete k-anonymity); Loukides,
-Gkoulalas-Divanis & Malin 2011 (privacy constraints). A set of items is protected if its published form is in at least k
-records or in none.
-
-What a release of a table with a set-valued column must satisfy: (k, k^m)-anonymity, alone or joined.
-
-Poulis, Loukides, Gkoulalas-Divanis & Skiadopoulos, "Anonymizing data with relational and transaction attributes" (ECML
-PKDD 2013), definition of (k, k^m)-anonymity: a group is the records with equal published quasi-identifiers; every group
-has at least k records, and within each group every set of 1..m published parts that occurs is in at least k records.
-So whoever knows the quasi-identifiers of a person and up to m of the person's items has at least k candidates.
+**Tables with items**: (k, k^m)-anonymity, alone or joined. Poulis, Loukides, Gkoulalas-Divanis & Skiadopoulos,
+"Anonymizing data with relational and transaction attributes" (ECML PKDD 2013): a group is the records with equal
+published quasi-identifiers. Every group has at least k records, and in each group every occurring set of 1..m published
+parts is in at least k records. So an attacker who knows a person's quasi-identifiers and up to m items has at least k
+candidates.
 
     k-km-anonymity k=5 m=2
     k-km-anonymity k=5 m=2 & l-diversity l=2 variant=distinct on=outcome
     k-km-anonymity k=5 m=0 & t-closeness t=0.3 distance=equal on=codes
 
-The other parts are requirements of tables, on sensitive columns of the table or `on` the column of items: that one is
-about the *sensitive items* that the owner names (items, or nodes of their tree). They make one derived attribute of
-every record, called like the column of items: those of the named that the record has, in the order in which they were
-named and joined by ` + `, and `none` where it has none of them. It is about the items that records have, not about what
-is published of them. With m=0 nobody is taken to know an item: items then may stay as they are. Requiring no m at all
-would promise less than a reader expects of a file with exact codes, so there is always one part `k-km-anonymity`.
+The other parts are requirements of tables, on sensitive columns or `on` the column of items. The latter means the
+declared *sensitive items* (items, or nodes of their tree). They form one derived attribute of each record with the name
+of the column: its declared items, in order of declaration and joined by ` + `, or `none`. It concerns the items of the
+records, not the published ones. With m=0 the attacker knows no item, and items may be published unchanged. Readers of a
+file with exact codes expect a statement about them, so there is always one part `k-km-anonymity`.
 
-Items in files and in texts: sets of items one per line, and items named singly or by a node of the tree.
-
-What a release of baskets must satisfy so that nobody learns that a person has a sensitive item.
-
-Three papers, one form: somebody knows some items of a person, looks at the records that show what stands for them, and
-counts how many of these show a sensitive item.
+**Inference in baskets.** Three papers, one form: an attacker knows some items of a person, selects the records that
+show their published forms, and counts the selected records with a sensitive item.
 
 - rho-uncertainty (Cao, Karras, Raissi & Tan, VLDB 2010): any items may be known, sensitive ones too;
-- (h,k,p)-coherence (Xu, Wang, Fu & Yu, KDD 2008): up to p items that are not private, and at least k records fit;
-- PS-rules (Loukides, Gkoulalas-Divanis & Shao, KAIS 2013): the items of a line, and what may not be inferred from them.
+- (h,k,p)-coherence (Xu, Wang, Fu & Yu, KDD 2008): up to p non-private items, and at least k records match;
+- PS-rules (Loukides, Gkoulalas-Divanis & Shao, KAIS 2013): the items of a line, and those that must not be inferred.
 
-What is promised is about the published rows, and just what `verify` and the audit count there:
+The promise concerns the published rows, as `verify` and the audit count them:
 
-- a sensitive item is published as itself or not at all. Then a set of published items that shows none of them says of
-  none, and the share of records is the whole of what a reader learns;
-- who knows nothing counts: of all records too no more than the share may show a sensitive item. It is ours;
-- a suppressed item is dropped from what is known; a conclusion with a suppressed item is not shown by any record;
-- shares are compared with the tolerance of all requirements, 1e-9.
+- A sensitive item is published as itself or not at all. Then a set of published items without it reveals nothing about
+  it, and the share of records is the attacker's confidence.
+- No knowledge counts, too: of all records, at most the share may show a sensitive item. This is our addition.
+- A suppressed item is dropped from the attacker's knowledge; no record shows a suppressed conclusion.
+- Shares are compared with the tolerance of all requirements, 1e-9.
 
-Cao et al. bound the knowledge by nothing. Here `m` must be said, since counting takes time with the number of sets;
-with m as large as the longest published record it is the paper's promise.
+Cao et al. do not bound the knowledge. Here `m` is required, because the time grows with the number of sets; with m as
+large as the longest published record it is the paper's promise.
 
-Which items may be published together: utility constraints (Loukides, Gkoulalas-Divanis & Malin 2011).
+**Utility constraints**: items that may be published together (Loukides, Gkoulalas-Divanis & Malin 2011).
 
-What items are worth to their owner: the weights w and the penalties Y of UL (Loukides et al. 2011), from a file.
-
-One line for an item, some items or a node of the tree: names, a colon, a weight, and perhaps a penalty:
+**Weights** w and penalties Y of UL (Loukides et al. 2011), from a file. One line for an item, some items or a node of
+the tree: names, a colon, a weight, and optionally a penalty:
 
     250.01 250.02: 3
     290-319: 2 10
 
-A published part weighs the mean of its items' weights; an item that is left out costs its penalty for every record that
-has it. Where nothing is said a weight is 1, and a penalty 1: as much as everything published as one. The papers leave
-both to the owner; that a part weighs the mean of its items is ours.
+The weight of a published part is the mean of its items' weights; a suppressed item costs its penalty for every record
+that has it. Both default to 1, the cost of publishing everything as one part. The papers leave both to the owner; the
+mean is ours.
 
-How much may be left out of a release of baskets.
+**Suppression limits** bound the suppression in a release of baskets.
 """
 
 from __future__ import annotations
@@ -97,7 +88,7 @@ Itemset = tuple[int, ...]
 
 
 COMMENT = "# "
-"""A line that begins so is passed over, unless an item is called so."""
+"""The beginning of a comment line, unless an item has this name."""
 
 
 def itemsets_of(baskets: Baskets, file: str) -> list[tuple[int, Itemset]]:
@@ -112,7 +103,7 @@ def labels_of(baskets: Baskets, file: str) -> list[tuple[int, list[str]]]:
 
 
 def lines_of(baskets: Baskets, file: str) -> tuple[list[tuple[int, str]], str]:
-    """Read the lines of a file that have names and are no comments, with their numbers; and what separates names."""
+    """Return the lines of a file that have names and are no comments, with their numbers, and the separator."""
     named = [(number, text.strip()) for number, text in numbered_lines(Path(file)) if text.strip()]
     lines = [(number, text) for number, text in named if text in baskets.places or not is_comment(text)]
     if not lines:
@@ -121,13 +112,13 @@ def lines_of(baskets: Baskets, file: str) -> tuple[list[tuple[int, str]], str]:
 
 
 def names_in(baskets: Baskets, text: str, mark: str) -> list[str]:
-    """Split a text into names, each once; what is the name of an item as a whole is that item alone."""
+    """Split a text into distinct names; a text that is the name of an item is that item alone."""
     text = text.strip()
     return [text] if text in baskets.places else list(dict.fromkeys(split_line(text, mark)))
 
 
 def is_comment(text: str) -> bool:
-    """Say whether a line is for people.
+    """Return whether a line is a comment.
 
     >>> is_comment("# made by sfumato policy"), is_comment("#1 seller")
     (True, False)
@@ -136,7 +127,7 @@ def is_comment(text: str) -> bool:
 
 
 def codes_of(baskets: Baskets, labels: Iterable[str], file: str, line: int) -> Itemset:
-    """Return the codes of items, ascending; one that no basket has is an error."""
+    """Return the codes of items, ascending; an item that no basket has is an error."""
     lacking = [label for label in labels if label not in baskets.places]
     if lacking:
         raise refusal("no_basket", file=file, line=line, items_in_words=items_in_words(lacking), origin=baskets.origin)
@@ -144,7 +135,7 @@ def codes_of(baskets: Baskets, labels: Iterable[str], file: str, line: int) -> I
 
 
 def named_items(baskets: Baskets, names: Iterable[str], what: str) -> Itemset:
-    """Return the codes of items that are named singly or by a node of the tree, ascending; `what` says whose they are.
+    """Return the codes of items named singly or by a node of the tree, ascending; `what` is their role for messages.
 
     >>> from sfumato.data.items import baskets_of
     >>> named_items(baskets_of([{"a", "b"}]), ["b"], "sensitive")
@@ -164,7 +155,7 @@ def named_items(baskets: Baskets, names: Iterable[str], what: str) -> Itemset:
 
 
 def under_node(baskets: Baskets, name: str) -> Itemset:
-    """Return the codes of the items that occur under a node of the tree; none where there is no such node."""
+    """Return the codes of the occurring items under a node of the tree; empty without such a node."""
     if baskets.tree is None:
         return ()
     spans = spans_of(baskets.tree, name)
@@ -172,7 +163,7 @@ def under_node(baskets: Baskets, name: str) -> Itemset:
 
 
 def spans_of(tree: Hierarchy, name: str) -> list[range]:
-    """Return the leaves under every node of a name; nodes over the same leaves may have several, level by level."""
+    """Return the leaves under every node with a name; nodes over the same leaves may repeat at several levels."""
     return [
         range(lo, hi)
         for level in tree.levels[1:]
@@ -182,16 +173,16 @@ def spans_of(tree: Hierarchy, name: str) -> list[range]:
 
 
 MOST_SUBSETS = 1 << 20
-"""Constraints are not expanded to their subsets where all lines together could have more."""
+"""The most possible subsets of all lines for which constraints are expanded."""
 
 FILE = "a file"
-"""What a file is called where its name may not be told."""
+"""The public replacement of a file name."""
 
 Kind = TypeVar("Kind", bound=Configured)
 
 
 def without_file_names(value: Kind) -> Kind:
-    """Return a configuration as everybody may know it: files are not called by their names."""
+    """Return a configuration in its public form, without file names."""
     named = [each.name for each in described(type(value)).values() if each.option.takes == "file"]
     given = [name for name in named if getattr(value, name) is not None]
     return replace(value, **dict.fromkeys(given, FILE)) if given else value  # type: ignore[type-var]
@@ -245,11 +236,11 @@ class BasketRequirement(CountsPersons):
     """A condition on what is published of baskets."""
 
     names_items: ClassVar[bool] = False
-    """Whether it speaks of items by name, so that a published set must be read against all items to check it."""
+    """Whether it names items, so that its check on published sets needs all items."""
 
     @property
     def parts(self) -> tuple[BasketRequirement, ...]:
-        """What it consists of, as requirements of tables do: itself."""
+        """The requirements that it consists of, as for tables: itself."""
         return (self,)
 
     def of_parts(self, parts: Sequence[BasketRequirement]) -> BasketRequirement:
@@ -258,11 +249,11 @@ class BasketRequirement(CountsPersons):
 
     @property
     def public(self) -> BasketRequirement:
-        """The requirement as everybody may know it: files are not called by their names."""
+        """Its public form, without file names."""
         return without_file_names(self)
 
     def strengthen(self, measures: Mapping[str, float]) -> BasketRequirement:
-        """Return the strongest requirement of this kind that a file with these measures keeps; by default itself."""
+        """Return the strongest requirement of this kind that fits these measures of a file (default: itself)."""
         return self
 
     def _finding(self) -> str:
@@ -270,7 +261,7 @@ class BasketRequirement(CountsPersons):
 
 
 def at_least(k: int, fewest: float) -> int:
-    """Return the number of records that fit at least; what no record fits says nothing of it.
+    """Return the least number of matching records; without matching records it is k.
 
     >>> at_least(5, 28.0), at_least(5, float("inf"))
     (28, 5)
@@ -279,7 +270,7 @@ def at_least(k: int, fewest: float) -> int:
 
 
 def known_in_words(m: int) -> str:
-    """Say how much an attacker knows.
+    """Return an attacker's number of known items in words.
 
     >>> known_in_words(1), known_in_words(2), known_in_words(12)
     ('any one item', 'any two items', 'any 12 items')
@@ -290,7 +281,7 @@ def known_in_words(m: int) -> str:
 
 @dataclass(frozen=True)
 class KMAnonymity(BasketRequirement):
-    """Who knows up to m items of a person finds at least k records that fit (all sizes 1..m, not size m alone).
+    """An attacker who knows up to m items of a person has at least k matching records (for all sizes 1..m).
 
     >>> str(KMAnonymity(k=5, m=2))
     'km-anonymity k=5 m=2'
@@ -299,61 +290,61 @@ class KMAnonymity(BasketRequirement):
     """
 
     k: Annotated[int, Option(least=1)]
-    """How many records fit at least."""
+    """The least number of matching records."""
 
     m: Annotated[int, Option(least=1)]
-    """How many items of a person may be known."""
+    """The number of a person's items that an attacker may know."""
 
     of: Counting = "records"
     name: ClassVar[str] = "km-anonymity"
     example: ClassVar[str | None] = "km-anonymity k=5 m=2"
 
     def strengthen(self, measures: Mapping[str, float]) -> BasketRequirement:
-        """Take the fewest records that fit; `measures` are those of an attacker who knows m items.
+        """Use the fewest matching records; `measures` are for an attacker who knows m items.
 
-        Of persons it is what was required: a file does not say whose its records are.
+        For persons it is unchanged, because a file does not show the persons of its records.
         """
         if self.of == "persons":
             return self
         return replace(self, k=at_least(self.k, measures.get("least_support", 0.0)))
 
     def rule_in_words(self) -> str:
-        """Say what it promises."""
+        """Return its promise in words."""
         fewer = " (or fewer)" if self.m > 1 else ""
         return t("notice.someone_knows_person", known=self._known(self.m), fewer=fewer, finding=self._finding())
 
 
 @dataclass(frozen=True)
 class CompleteKAnonymity(BasketRequirement):
-    """Every published basket is that of at least k records: whatever is known of a person's items, k records fit."""
+    """Every published basket occurs in at least k records, so k records match any knowledge of a person's items."""
 
     k: Annotated[int, Option(least=1)]
-    """How many records fit at least."""
+    """The least number of matching records."""
 
     of: Counting = "records"
     name: ClassVar[str] = "k-anonymity"
     example: ClassVar[str | None] = "k-anonymity k=5"
 
     def rule_in_words(self) -> str:
-        """Say what it promises."""
+        """Return its promise in words."""
         return t("notice.every_published_basket_least", number=counted(self.k, self.unit))
 
 
 @dataclass(frozen=True)
 class PrivacyConstraints(BasketRequirement):
-    """The sets of items in a file, one per line, are protected: what an attacker may know, and nothing else is.
+    """The sets of items in a file, one per line, are protected; an attacker is assumed to know no other sets.
 
-    A suppressed item is dropped from its constraints; what remains of them must hold.
+    A suppressed item is dropped from its constraints; the rest of each must be satisfied.
     """
 
     k: Annotated[int, Option(least=1)]
-    """How many records fit at least."""
+    """The least number of matching records."""
 
     file: Annotated[str, Option(takes="file")]
     """The file of sets of items, one per line."""
 
     protect_subsets: Annotated[Literal["yes", "no"], Option()] = "yes"
-    """Whether who knows only some of the items of a line is kept out as well, or only who knows all."""
+    """Whether an attacker who knows only some items of a line is covered, too."""
 
     of: Counting = "records"
     name: ClassVar[str] = "privacy-constraints"
@@ -361,7 +352,7 @@ class PrivacyConstraints(BasketRequirement):
     names_items: ClassVar[bool] = True
 
     def rule_in_words(self) -> str:
-        """Say what it promises."""
+        """Return its promise in words."""
         some = t("notice.some_them") if self.protect_subsets == "yes" else ""
         return t("notice.someone_knows_items_line", file=self.file, some=some, finding=self._finding())
 
@@ -381,7 +372,7 @@ def subsets_of(codes: Itemset) -> list[Itemset]:
 
 
 def check_subsets(lines: list[tuple[int, Itemset]], file: str) -> None:
-    """Refuse, before any is listed, where the lines of a file have too many subsets."""
+    """Raise, before any is listed, if the lines of a file have too many subsets."""
     first_line = {codes: line for line, codes in reversed(lines)}
     subsets = sum(2 ** len(codes) - 1 for codes in first_line)
     if subsets > MOST_SUBSETS:
@@ -399,7 +390,7 @@ def check_subsets(lines: list[tuple[int, Itemset]], file: str) -> None:
 
 @dataclass(frozen=True)
 class KKMAnonymity(CountsPersons):
-    """Who knows the quasi-identifiers and up to m items of a person finds at least k records that fit.
+    """An attacker who knows the quasi-identifiers and up to m items of a person has at least k matching records.
 
     >>> str(KKMAnonymity(k=5, m=2))
     'k-km-anonymity k=5 m=2'
@@ -408,10 +399,10 @@ class KKMAnonymity(CountsPersons):
     """
 
     k: Annotated[int, Option(least=1)]
-    """How many records fit at least."""
+    """The least number of matching records."""
 
     m: Annotated[int, Option(least=0)]
-    """How many items of a person may be known beside the quasi-identifiers."""
+    """The number of a person's items that an attacker may know in addition to the quasi-identifiers."""
 
     of: Counting = "records"
     name: ClassVar[str] = "k-km-anonymity"
@@ -419,28 +410,28 @@ class KKMAnonymity(CountsPersons):
 
     @property
     def of_groups(self) -> Requirement:
-        """What it asks of the table."""
+        """Its requirement on the table."""
         return KAnonymity(self.k).by_persons if self.of == "persons" else KAnonymity(self.k)
 
     @property
     def of_items(self) -> KMAnonymity | None:
-        """What it asks of the items within each group; nothing where no item is known."""
+        """Its requirement on the items in each group; None with m=0."""
         return KMAnonymity(self.k, self.m, self.of) if self.m else None
 
     def rule_in_words(self) -> str:
-        """Say what it promises."""
+        """Return its promise in words."""
         items = t("notice.and_known", known=self._known(self.m)) if self.m else t("notice.person_none_items")
         fewer = " (or fewer)" if self.m > 1 else ""
         return t("notice.someone_knows_quasi_identifiers", items=items, fewer=fewer, finds=self._fitting())
 
 
 Part = KKMAnonymity | Requirement
-"""What a requirement on such a table is joined of."""
+"""The parts of a requirement on a table with items."""
 
 
 @dataclass(frozen=True)
 class MixedRequirement:
-    """(k, k^m)-anonymity, and perhaps requirements on sensitive columns and sensitive items beside it.
+    """(k, k^m)-anonymity, optionally with requirements on sensitive columns and sensitive items.
 
     >>> asked = mixed_requirement("t-closeness t=0.3 distance=equal on=codes & k-km-anonymity k=5 m=2")
     >>> str(asked)
@@ -450,41 +441,41 @@ class MixedRequirement:
     """
 
     linking: KKMAnonymity
-    """What is promised against who looks for a person."""
+    """The promise against an attacker who searches for a person."""
 
     further: tuple[Requirement, ...] = ()
-    """What is promised of sensitive values, group by group."""
+    """The promises about sensitive values, by group."""
 
     name: ClassVar[str] = "k-km-anonymity"
 
     @property
     def k(self) -> int:
-        """How many records fit at least."""
+        """The least number of matching records."""
         return self.linking.k
 
     @property
     def m(self) -> int:
-        """How many items of a person may be known."""
+        """The number of a person's items that an attacker may know."""
         return self.linking.m
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The requirements this one is joined of."""
+        """Its parts."""
         return (self.linking, *self.further)
 
     def of_parts(self, parts: Sequence[Any]) -> MixedRequirement:
-        """Return the requirement that is joined of others in place of its parts."""
+        """Return the requirement with other parts."""
         return MixedRequirement(parts[0], tuple(parts[1:]))
 
     @property
     def of_groups(self) -> Requirement:
-        """What is asked of the groups of the table."""
+        """Its requirement on the groups of the table."""
         groups: Requirement = self.linking.of_groups
         return All((groups, *self.further)) if self.further else groups
 
     @property
     def of_items(self) -> KMAnonymity | None:
-        """What is asked of the items within each group; nothing where no item is known."""
+        """Its requirement on the items in each group; None with m=0."""
         return self.linking.of_items
 
     @property
@@ -495,7 +486,7 @@ class MixedRequirement:
     def strengthen(
         self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]
     ) -> MixedRequirement:
-        """Return the strongest requirement of this kind that a file keeps; the columns not in `by_sensitive` stay."""
+        """Return the strongest requirement of this kind that a file satisfies; columns not in `by_sensitive` remain."""
         if self.linking.of == "persons":
             return self
         linking = replace(self.linking, k=at_least(self.k, measures.get("candidates", 0.0)))
@@ -504,7 +495,7 @@ class MixedRequirement:
         return MixedRequirement(linking, tuple(further))
 
     def rule_in_words(self) -> str:
-        """Say what it promises."""
+        """Return its promise in words."""
         return "; ".join(part.rule_in_words() for part in self.parts)
 
     def __str__(self) -> str:
@@ -512,7 +503,7 @@ class MixedRequirement:
 
 
 def mixed_requirement(text: str) -> MixedRequirement:
-    """Read a requirement on a table with a set-valued column from its text form, parts joined by `&`."""
+    """Parse a requirement on a table with items, parts joined by `&`."""
     written = [part for part in split_outside_quotes(text, "&") if part.strip()]
     known: list[type[Configured]] = [KKMAnonymity, *REQUIREMENTS]
     parts = [parse(part, known, "requirement") for part in written]
@@ -524,26 +515,26 @@ def mixed_requirement(text: str) -> MixedRequirement:
 
 
 SOME = ("some items",)
-"""What items are called where their names may not be told."""
+"""The public replacement of item names."""
 
 ARROW = "->"
 TOLERANCE = 1e-9
-"""Shares that exceed the promised one by less are taken for equal, in makers, checkers and audit."""
+"""The tolerance for shares, in makers, checkers and audit."""
 
 Rule = tuple[Itemset, Itemset]
-"""What is known, and what may not be inferred from it."""
+"""Known items, and items that must not be inferred from them."""
 
 
 class InferenceRequirement(BasketRequirement):
-    """A bound on how sure a reader gets that a person has a sensitive item."""
+    """A bound on an attacker's confidence that a person has a sensitive item."""
 
     names_items: ClassVar[bool] = True
     bound: ClassVar[str]
-    """The field that bounds the share of the records that fit that may show a sensitive item."""
+    """The field with the largest share of matching records that may show a sensitive item."""
 
     @property
     def share(self) -> float:
-        """The largest share of the records that fit that may show a sensitive item."""
+        """The largest share of matching records that may show a sensitive item."""
         return float(getattr(self, self.bound))
 
     def _whom(self) -> str:
@@ -556,10 +547,10 @@ class InferenceRequirement(BasketRequirement):
 
 
 class ProtectedItems(InferenceRequirement):
-    """A bound about items that are named one by one, by a node of the tree, or in a file."""
+    """A bound about items named singly, by a node of the tree, or in a file."""
 
     protected: ClassVar[str]
-    """The field that names them."""
+    """The field with their names."""
 
     file: str | None
 
@@ -569,7 +560,7 @@ class ProtectedItems(InferenceRequirement):
             raise refusal("needs_items_protects", name=self.name, example=self.example)
 
     def sensitive_items(self, baskets: Baskets) -> Itemset:
-        """Return the codes of the items that are named in the text and in the file."""
+        """Return the codes of the items named in the text and in the file."""
         codes = set(named_items(baskets, getattr(self, self.protected), self.name))
         for line, labels in labels_of(baskets, self.file) if self.file is not None else ():
             codes.update(named_items(baskets, labels, f"{self.file}, line {line}"))
@@ -577,30 +568,30 @@ class ProtectedItems(InferenceRequirement):
 
     @property
     def public(self) -> ProtectedItems:
-        """The requirement without the names of items and files."""
+        """Its public form, without the names of items and files."""
         return replace(self, file=None, **{self.protected: SOME})  # type: ignore[type-var]
 
 
 @dataclass(frozen=True)
 class RhoUncertainty(ProtectedItems):
-    """Who knows up to m items of a person, sensitive or not, is at most rho sure of any further sensitive item.
+    """An attacker who knows any m items of a person has confidence at most rho in any further sensitive item.
 
     >>> print(RhoUncertainty(0.5, 2, ("042", "295")))
     rho-uncertainty rho=0.5 m=2 sensitive=042,295
     """
 
     rho: Annotated[float, Option(least=0, most=1)]
-    """The largest share of the records that fit that may show a sensitive item."""
+    """The largest share of matching records that may show a sensitive item."""
 
     m: Annotated[int, Option(least=0)]
-    """How many items of a person may be known. The paper protects against any number: as many as the longest record
-    has."""
+    """The number of a person's items that an attacker may know. The paper protects against any number: the length of
+    the longest record."""
 
     sensitive: Annotated[tuple[str, ...], Option()] = ()
-    """The items nobody should learn about a person: by their names, or all under a node of the tree."""
+    """The sensitive items: by name, or all under a node of the tree."""
 
     file: Annotated[str | None, Option(takes="file")] = None
-    """A file that names them, or further ones: items or nodes of the tree."""
+    """A file with their names or further ones: items or nodes of the tree."""
 
     of: Counting = "records"
     k: ClassVar[int] = 1  # type: ignore[misc]
@@ -611,33 +602,33 @@ class RhoUncertainty(ProtectedItems):
     example: ClassVar[str | None] = "rho-uncertainty rho=0.5 m=2 sensitive=a,b"
 
     def rule_in_words(self) -> str:
-        """Say what it promises."""
+        """Return its promise in words."""
         known = t("notice.person_fewer", known=self._known(self.m)) if self.m else t("notice.nothing_person")
         return t("notice.rule_of_rho", known=known, share=percent(self.rho, 3), whom=self._whom())
 
 
 @dataclass(frozen=True)
 class Coherence(ProtectedItems):
-    """Who knows up to p public items of a person finds k records that fit, and few of them share a private item.
+    """An attacker who knows up to p public items of a person has k matching records, few of which share a private item.
 
     >>> print(Coherence(0.5, 5, 2, ("042",)))
     hkp-coherence h=0.5 k=5 p=2 private=042
     """
 
     h: Annotated[float, Option(least=0, most=1)]
-    """The largest share of the records that fit that may show any one private item."""
+    """The largest share of matching records that may show any one private item."""
 
     k: Annotated[int, Option(least=1)]
-    """How many records fit at least."""
+    """The least number of matching records."""
 
     p: Annotated[int, Option(least=1)]
-    """How many public items of a person may be known."""
+    """The number of a person's public items that an attacker may know."""
 
     private: Annotated[tuple[str, ...], Option()] = ()
-    """The private items, which nobody knows: by their names, or all under a node of the tree."""
+    """The private items, which an attacker does not know: by name, or all under a node of the tree."""
 
     file: Annotated[str | None, Option(takes="file")] = None
-    """A file that names them, or further ones: items or nodes of the tree."""
+    """A file with their names or further ones: items or nodes of the tree."""
 
     of: Counting = "records"
     name: ClassVar[str] = "hkp-coherence"
@@ -647,7 +638,7 @@ class Coherence(ProtectedItems):
     example: ClassVar[str | None] = "hkp-coherence h=0.5 k=5 p=2 private=a,b"
 
     def rule_in_words(self) -> str:
-        """Say what it promises."""
+        """Return its promise in words."""
         fewer = " (or fewer)" if self.p > 1 else ""
         known, share = self._known(self.p).replace("item", "public item"), percent(self.h, 3)
         finding, whom = self._finding(), self._whom()
@@ -656,19 +647,19 @@ class Coherence(ProtectedItems):
 
 @dataclass(frozen=True)
 class PSRules(InferenceRequirement):
-    """For every rule of a file, who knows what stands before the arrow finds k records, and few show what is behind."""
+    """For each rule of a file, the items before the arrow match k records, few of which show those after it."""
 
     k: Annotated[int, Option(least=1)]
-    """How many records fit at least."""
+    """The least number of matching records."""
 
     c: Annotated[float, Option(least=0, most=1)]
-    """The largest share of the records that fit that may show what is behind."""
+    """The largest share of matching records that may show the items after the arrow."""
 
     file: Annotated[str, Option(takes="file")]
     """The file of rules, one per line: `a b -> s`."""
 
     protect_subsets: Annotated[Literal["yes", "no"], Option()] = "yes"
-    """Whether who knows only some of the items before the arrow, or none, is kept out as well."""
+    """Whether an attacker who knows only some of the items before the arrow, or none, is covered, too."""
 
     of: Counting = "records"
     name: ClassVar[str] = "ps-rules"
@@ -677,7 +668,7 @@ class PSRules(InferenceRequirement):
     example: ClassVar[str | None] = "ps-rules k=5 c=0.5 file=rules.txt"
 
     def rules(self, baskets: Baskets) -> list[Rule]:
-        """Read the rules as codes, those with fewer known items first; what is known may be empty."""
+        """Read the rules as codes, those with fewer known items first; the known items may be empty."""
         lines, some = self._lines(baskets), self.protect_subsets == "yes"
         if some:
             check_subsets([(line, known) for line, known, _ in lines], self.file)
@@ -704,18 +695,18 @@ class PSRules(InferenceRequirement):
         return lines
 
     def sensitive_items(self, baskets: Baskets) -> Itemset:
-        """Return the codes of all items behind an arrow."""
+        """Return the codes of all items after an arrow."""
         return tuple(sorted({code for _, _, concluded in self._lines(baskets) for code in concluded}))
 
     def rule_in_words(self) -> str:
-        """Say what it promises."""
+        """Return its promise in words."""
         some = t("notice.some_them_none") if self.protect_subsets == "yes" else ""
         finding, share = self._finding(), percent(self.c, 3)
         return t("notice.rule_of_rules", rules=self, some=some, finding=finding, share=share, whom=self._whom())
 
 
 def exceeds(number: float, share: float, records: float) -> bool:
-    """Say whether a number of records is more than a share of others.
+    """Return whether a number of records is more than a share of others.
 
     >>> exceeds(3, 0.3, 10), exceeds(4, 0.3, 10)
     (False, True)
@@ -725,10 +716,10 @@ def exceeds(number: float, share: float, records: float) -> bool:
 
 @dataclass(frozen=True)
 class UtilityConstraints(Configured):
-    """Which items may be published together: those of one line of a file, or under one node of a level of the tree.
+    """Items that may be published together: those of one line of a file, or under one node of a level of the tree.
 
-    An item that no line names is on its own: it is published as it is or not at all; or all these may be published
-    together, as a group of their own.
+    An item in no line is published as itself or not at all; alternatively all such items may be published together, as
+    a separate group.
     """
 
     file: Annotated[str | None, Option(takes="file")] = None
@@ -738,7 +729,7 @@ class UtilityConstraints(Configured):
     """A level of the tree of items, counted from the leaves (1: the nodes just above the items)."""
 
     rest: Annotated[Literal["alone", "together"], Option()] = "alone"
-    """Whether items that no line of the file names stay alone, or may be published together."""
+    """Whether items in no line of the file remain alone, or may be published together."""
 
     name: ClassVar[str] = "utility-constraints"
     example: ClassVar[str | None] = "utility-constraints file=groups.txt, or utility-constraints level=1"
@@ -751,7 +742,7 @@ class UtilityConstraints(Configured):
             raise refusal("rest_without_a_file")
 
     def blocks(self, baskets: Baskets) -> Codes:
-        """Say for every item which block it belongs to; items may be generalized within their block only."""
+        """Return the block of each item; items may be generalized only within their block."""
         return self._blocks_of_level(baskets) if self.file is None else self._blocks_of_file(baskets, self.file)
 
     def _blocks_of_level(self, baskets: Baskets) -> Codes:
@@ -779,11 +770,11 @@ class UtilityConstraints(Configured):
 
     @property
     def public(self) -> UtilityConstraints:
-        """The same without the name of a file."""
+        """Its public form, without the name of a file."""
         return without_file_names(self)
 
     def in_words(self) -> str:
-        """Say which items are published together only."""
+        """Return in words which items may be published together."""
         where = f"a line of {self.file}" if self.file else t("notice.node_level_item_tree", level=self.level)
         rest = t("notice.items_no_line") if self.rest == "together" else ""
         return t("notice.items_published_together_only", where=where, rest=rest)
@@ -799,20 +790,20 @@ LARGEST = 1e9
 
 @dataclass(frozen=True, eq=False)
 class ItemWeights:
-    """For every item its weight, and what it costs to leave it out of a record."""
+    """The weight of each item, and the cost of suppressing it in a record."""
 
     weights: Numbers
     penalties: Numbers
     may_choose: bool = True
-    """Whether a maker may leave items out that could be published with others; not where the limit is another's."""
+    """Whether a maker may suppress items that could be published with others; not under another maker's limit."""
 
     def of_some(self, items: Codes) -> ItemWeights:
-        """Return what some items are worth, to a maker that sees only these and leaves out no more than it must."""
+        """Return the weights of some items, for a maker that sees only these and suppresses only if necessary."""
         return ItemWeights(self.weights[items], self.penalties[items], may_choose=False)
 
 
 def read_weights(baskets: Baskets, file: str) -> ItemWeights:
-    """Read the weights of items; an item that stands in two lines, or a number that is none, is an error."""
+    """Read the weights of items; a repeated item or an invalid number is an error."""
     lines, mark = lines_of(baskets, file)
     worth = ItemWeights(np.ones(len(baskets.items)), np.ones(len(baskets.items)))
     seen: dict[int, int] = {}
@@ -832,7 +823,7 @@ def read_weights(baskets: Baskets, file: str) -> ItemWeights:
 
 
 def _positive(text: str) -> float | None:
-    """Read a number above 0; nothing where it is none."""
+    """Parse a number above 0; None if it is invalid."""
     try:
         value = float(text)
     except ValueError:
@@ -842,35 +833,35 @@ def _positive(text: str) -> float | None:
 
 @dataclass(frozen=True)
 class SuppressionLimit(Configured):
-    """How much may be left out: a share of the items, or of their occurrences in records."""
+    """The limit on suppression: a share of the items, or of their occurrences in records."""
 
     share: Annotated[float, Option(least=0, most=1)] = 0.0
-    """The largest share that may be left out."""
+    """The largest suppressed share."""
 
     of: Annotated[Literal["items", "occurrences"], Option()] = "items"
-    """Of the items, or of their occurrences in records."""
+    """Whether the share is of the items, or of their occurrences in records."""
 
     name: ClassVar[str] = "suppression"
 
     def used(self, baskets: Baskets, suppressed: Iterable[int]) -> float:
-        """Return the share that suppressing these items takes."""
+        """Return the share of these suppressed items."""
         gone = np.fromiter(suppressed, np.int64)
         if self.of == "items":
             return len(gone) / max(len(baskets.items), 1)
         return float(baskets.supports[gone].sum()) / max(baskets.occurrences, 1)
 
     def shares(self, baskets: Baskets) -> Numbers:
-        """Return for every item how much of all its suppression takes."""
+        """Return the share of each item in the total."""
         if self.of == "items":
             return np.full(len(baskets.items), 1 / max(len(baskets.items), 1))
         return baskets.supports / max(baskets.occurrences, 1)
 
     def allows(self, share: float) -> bool:
-        """Say whether a share is within the limit."""
+        """Return whether a share is within the limit."""
         return share <= self.share + 1e-9
 
     def rule_in_words(self) -> str:
-        """Say how much may be left out."""
+        """Return the limit in words."""
         return t("notice.most_left_out", share=self.share, of=self.of)
 
 
@@ -895,6 +886,6 @@ def basket_requirement(text: str) -> BasketRequirement:
 
 
 def policy_texts(utility: UtilityConstraints | None, limit: SuppressionLimit) -> dict[str, str]:
-    """Write what a release may do, by name, where it is not as usual."""
+    """Return the non-default policies of a release, by name."""
     policy = {"utility": utility, "limit": limit if limit != SuppressionLimit() else None}
     return {name: str(constraint) for name, constraint in policy.items() if constraint is not None}

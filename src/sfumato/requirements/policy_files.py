@@ -1,8 +1,8 @@
-"""Policies made of the data: what an attacker may know, or what may be published together, as files for the makers.
+"""Policies made from the data: files of an attacker's knowledge, or of items that may be published together.
 
-Loukides, Gkoulalas-Divanis & Malin (PNAS 2010) protect the codes of one visit of a patient; owners also think of rare
-codes, and of the codes of a chapter. What is made is a file of sets of items, one per line, for
-`privacy-constraints file=` or `utility-constraints file=`, to look at and to correct. It is about the data: internal.
+Loukides, Gkoulalas-Divanis & Malin (PNAS 2010) protect the codes of one visit of a patient; owners also consider rare
+codes, and the codes of a chapter. The result is a file of sets of items, one per line, for
+`privacy-constraints file=` or `utility-constraints file=`, for review and editing. It describes the data: internal.
 """
 
 import csv
@@ -28,18 +28,18 @@ PRIVACY, UTILITY = "privacy-constraints", "utility-constraints"
 
 @dataclass(frozen=True, repr=False)
 class Policy(Quiet):
-    """Sets of items with what they are, ready to be written."""
+    """Sets of items with a description."""
 
     kind: str
-    """What reads the file: privacy-constraints or utility-constraints."""
+    """The use of the file: privacy-constraints or utility-constraints."""
 
     head: tuple[str, ...]
-    """What the sets are, for people."""
+    """The description of the sets."""
 
     itemsets: tuple[tuple[str, ...], ...]
 
     def text(self) -> str:
-        """Write the file: comments, then a set on every line."""
+        """Return the content of the file: comments, then one set per line."""
         return "".join(f"{COMMENT}{line}\n" for line in self.head) + "".join(map(line_of, self.itemsets))
 
     def write(self, to: Path, force: bool = False, inputs: Sequence[Path] = ()) -> None:
@@ -49,12 +49,12 @@ class Policy(Quiet):
             draft.write_text(self.text(), encoding="utf-8")
 
     def values(self, to: Path) -> dict[str, Any]:
-        """Return what a program reads of it."""
+        """Return the values of the JSON output."""
         longest = max(map(len, self.itemsets), default=0)
         return {"kind": self.kind, "to": str(to), "sets": len(self.itemsets), "longest": longest}
 
     def lines(self, to: Path) -> list[str]:
-        """Say what was written, and how it is used."""
+        """Return lines about the file and its use."""
         sets, longest = counted(len(self.itemsets), "set"), max(map(len, self.itemsets), default=0)
         asked = (
             f"privacy-constraints k=5 file={to}" if self.kind == PRIVACY else f"utility=utility-constraints file={to}"
@@ -69,7 +69,7 @@ class Policy(Quiet):
 
 
 def line_of(itemset: Sequence[str]) -> str:
-    """Write a set of items so that it is read back as such, whatever the items are called.
+    """Return a line for a set of items that is parsed correctly for all item names.
 
     >>> line_of(["250.01", "a, b"]), line_of(["# 1", "x"])
     ('250.01\\ta, b\\n', '"# 1"\\t"x"\\n')
@@ -89,7 +89,7 @@ def privacy_policy(
     visits: Path | None = None,
     columns: Sequence[str] = VISIT_COLUMNS,
 ) -> Policy:
-    """Gather what an attacker may know: items in fewer than `rare` records, items under nodes, the items of visits."""
+    """Collect an attacker's knowledge: items in fewer than `rare` records, items under nodes, the items of visits."""
     head = [t("notice.attacker_may_know", origin=baskets.origin)]
     itemsets: dict[Itemset, None] = {}
     if rare is not None:
@@ -115,7 +115,7 @@ def privacy_policy(
 
 
 def utility_policy(baskets: Baskets, level: int) -> Policy:
-    """Gather what may be published together: the items under every node of a level of the tree."""
+    """Collect items that may be published together: those under each node of a level of the tree."""
     if baskets.tree is None:
         raise BadInputError(f"--groups {level}: {_no_node(baskets)}")
     if not 1 <= level <= baskets.tree.height:

@@ -1,7 +1,7 @@
-"""What a release must satisfy: requirements as frozen values, joined with `&`, checked group by group.
+"""Requirements of releases: frozen values, joined with `&`, checked group by group.
 
-Every requirement is one or two predicates over a group's histogram. `monotone` says whether merging two admitted
-groups always gives an admitted one; searches rely on it, and a test tries to refute it.
+Each requirement is one or two predicates over a group's histogram. `monotone` means that the union of two admitted
+groups is always admitted; searches rely on it, and a test tries to refute it.
 """
 
 from __future__ import annotations
@@ -26,28 +26,26 @@ Rule = tuple[int, float, float]
 """A kind of predicate and its two parameters."""
 
 USUAL_SHARE = 0.5
-"""The largest share of a group's records that one person may have, where k-anonymity counts persons."""
+"""The default largest share of a group's records of one person, if k-anonymity counts persons."""
 
 
 class PersonRule(NamedTuple):
-    """What is required of the persons of every group."""
+    """The requirement on the persons of each group."""
 
     k: int
-    """Different persons at least."""
+    """The least number of different persons."""
 
     share: float
-    """The largest share of the records that belongs to one person."""
+    """The largest share of the records of one person."""
 
     def admits(self, persons: NDArray[np.int64], largest: NDArray[np.int64], sizes: NDArray[np.int64]) -> Admitted:
-        """Say which groups have enough persons, none of whom has too many of the records."""
+        """Return which groups have enough persons, none with too many of the records."""
         admitted: Admitted = (persons >= self.k) & (largest <= (self.share + predicates.TOLERANCE) * sizes)
         return admitted
 
 
 Admitted = NDArray[np.bool_]
-On = Annotated[
-    str | None, Option("The sensitive column it is about; needed only where there are several.", takes="sensitive")
-]
+On = Annotated[str | None, Option("Its sensitive column; needed only if there are several.", takes="sensitive")]
 DISTANCES = {
     "equal": predicates.EQUAL,
     "ordered": predicates.ORDERED,
@@ -66,48 +64,48 @@ class Requirement(Configured, ABC):
     """A condition on every group of a release."""
 
     on: str | None = None
-    """The sensitive attribute it speaks of; needed only where there are several."""
+    """Its sensitive attribute; needed only if there are several."""
 
     monotone: bool = True
-    """Whether two admitted groups always merge to an admitted one."""
+    """Whether the union of two admitted groups is always admitted."""
 
     about_sensitive: ClassVar[bool] = True
-    """Whether it speaks of a sensitive attribute, and not of group sizes alone."""
+    """Whether it concerns a sensitive attribute, and not only group sizes."""
 
     @property
     def parts(self) -> tuple[Requirement, ...]:
-        """The requirements this one is joined of."""
+        """Its parts."""
         return (self,)
 
     def of_parts(self, parts: Sequence[Requirement]) -> Requirement:
-        """Return the requirement that is joined of others in place of its parts."""
+        """Return the requirement with other parts."""
         return parts[0] if len(parts) == 1 else All(tuple(parts))
 
     @abstractmethod
     def rules(self) -> Sequence[Rule]:
-        """List the predicates this requirement is made of."""
+        """List its predicates."""
 
     def holds(self, counts: Mapping[str, int], shares: Mapping[str, float]) -> bool:
         """Decide for one group by the plain definition: counts of its sensitive values, and their shares in the table.
 
-        The audit asks this of requirements that it has no definition of its own for; those here have one.
+        The audit uses this for requirements without its own definition; those here have one.
         """
         raise refusal("audit_no_definition", self=self, name=self.name)
 
     def strengthen(self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]) -> Requirement:
-        """Return the strongest requirement of this kind that groups with these measures keep, of each column apart.
+        """Return the strongest requirement of this kind that groups with these measures satisfy, by column.
 
-        A requirement that compares groups with the whole table stays as it is: its strongest parameter would depend
-        on suppressed records.
+        A requirement that compares groups with the whole table is unchanged, because its strongest parameter would
+        depend on suppressed records.
         """
         return self
 
     def rule_in_words(self, group: str = "group") -> str:
-        """Say what it asks of every group, to people who know no requirement by name."""
+        """Return the requirement of each group in words."""
         return str(self)
 
     def words_of_persons(self) -> str:
-        """Say what it asks of every group where persons are counted."""
+        """Return the requirement of each group in words, counting persons."""
         return t("notice.all_records_person_group", rule_in_words=self.rule_in_words())
 
     @property
@@ -120,13 +118,13 @@ class Requirement(Configured, ABC):
 
     @abstractmethod
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
-        """Name the parameter nearest to the own one that admits a group with these counts."""
+        """Return the nearest parameter that admits a group with these counts."""
 
     def __and__(self, other: Requirement) -> Requirement:
         return All((*self.parts, *other.parts))
 
     def compile(self, sensitive: tuple[Sensitive, ...]) -> Rules:
-        """Compile to the numbers that kernels read."""
+        """Compile to the numbers for kernels."""
         rules, places = [], []
         for part in self.parts:
             place = find_sensitive(sensitive, part.on) if part.about_sensitive else -1
@@ -139,32 +137,32 @@ class Requirement(Configured, ABC):
 
     @property
     def of_persons(self) -> PersonRule:
-        """What it requires of the persons of every group, where persons are counted."""
+        """Its requirement on the persons of each group, if persons are counted."""
         sizes = [size for kind, size, _ in self.rules() if kind == predicates.SIZE]
         shares = [part.usual_share for part in self.parts if isinstance(part, KAnonymity)]
         return PersonRule(int(max(sizes, default=1)), min(shares, default=1.0))
 
     @property
     def by_persons(self) -> Requirement:
-        """The same with everything said that it means where persons are counted."""
+        """The same with all defaults of counting persons."""
         return self
 
     def survives_merging(self, persons: bool) -> bool:
-        """Say whether two admitted groups always merge to an admitted one, by records or by persons.
+        """Return whether the union of two admitted groups is always admitted, by records or by persons.
 
-        A person of both groups counts once in their union, so shares of persons may grow beyond those of both.
+        A person of both groups counts once in their union, so shares of persons may exceed those of both.
         """
         kinds = (predicates.SIZE, predicates.DISTINCT)
         return self.monotone and not (persons and any(kind not in kinds for kind, _, _ in self.rules()))
 
     def check_counting(self, person: str | None) -> None:
-        """Raise where it cannot be counted: shares of one person without a person column."""
+        """Raise if it cannot be counted: shares of one person without a person column."""
         for part in self.parts:
             if person is None and isinstance(part, KAnonymity) and part.share is not None:
                 raise refusal("share_without_a_person", part=part)
 
     def admits(self, histograms: Histograms) -> NDArray[np.bool_]:
-        """Say for every group whether it satisfies the requirement."""
+        """Return for each group whether it satisfies the requirement."""
         rules, counted = self.compile(histograms.sensitive), histograms.persons
         if counted is None:
             return groups_admitted(rules, histograms.counts, histograms.sizes)
@@ -178,7 +176,7 @@ class Requirement(Configured, ABC):
         return admitted
 
     def explain_failure(self, histograms: Histograms, group: int) -> str:
-        """Say which part a group fails and what would admit it."""
+        """Describe which part a group violates, and a parameter that admits it."""
         reasons = []
         alone = histograms.only(group)
         for part in self.parts:
@@ -201,7 +199,7 @@ class Requirement(Configured, ABC):
         return "; ".join(reasons)
 
     def counted(self, alone: Histograms, place: int | None) -> tuple[int, NDArray[Any]]:
-        """Return what it reads of the one group there is: its size, and the counts of its sensitive values."""
+        """Return the size of a single group, and the counts of its sensitive values."""
         size, counts = int(alone.sizes[0]), alone.counts[0] if place is None else alone.of(place)[0]
         if place is None or alone.persons is None:
             return size, counts
@@ -231,12 +229,12 @@ class All(Requirement):
 
     @property
     def by_persons(self) -> Requirement:
-        """Its parts with everything said that they mean where persons are counted."""
+        """Its parts with all defaults of counting persons."""
         return All(tuple(part.by_persons for part in self.joined))
 
     @property
     def parts(self) -> tuple[Requirement, ...]:
-        """The requirements this one is joined of."""
+        """Its parts."""
         return self.joined
 
     def strengthen(self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]) -> Requirement:
@@ -248,7 +246,7 @@ class All(Requirement):
         return [rule for part in self.joined for rule in part.rules()]
 
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
-        """Name for every part what would admit the group."""
+        """Return for each part a parameter that admits the group."""
         return "; ".join(part.would_admit(size, counts, attribute) for part in self.joined)
 
     def __str__(self) -> str:
@@ -257,45 +255,44 @@ class All(Requirement):
 
 @dataclass(frozen=True)
 class KAnonymity(Requirement):
-    """Every group has at least k records (Samarati & Sweeney 1998), or where persons are counted k different persons.
+    """Every group has at least k records (Samarati & Sweeney 1998), or k different persons if these are counted.
 
     >>> str(KAnonymity(10))
     'k-anonymity k=10'
     """
 
     k: Annotated[int, Option(least=1)]
-    """How many records every group has at least; with a person column, how many persons."""
+    """The least number of records in every group; with a person column, of persons."""
 
     share: Annotated[float | None, Option(more_than=0, most=1)] = None
-    """With a person column: the largest share of a group's records that belongs to one person; 0.5 where nothing is
-    said."""
+    """With a person column: the largest share of a group's records that belongs to one person; default: 0.5."""
 
     name: ClassVar[str] = "k-anonymity"
     about_sensitive: ClassVar[bool] = False
 
     @property
     def usual_share(self) -> float:
-        """The largest share of one person: what is said, or one half where at least two persons are required."""
+        """The largest share of one person: the given one, or one half if at least two persons are required."""
         return self.share if self.share is not None else USUAL_SHARE if self.k > 1 else 1.0
 
     @property
     def by_persons(self) -> Requirement:
-        """The same with the largest share of one person; of a single person nothing is asked."""
+        """The same with the largest share of one person; a single person has no bound."""
         return self if self.k == 1 and self.share is None else KAnonymity(self.k, self.usual_share)
 
     def rule_in_words(self, group: str = "group") -> str:
-        """Say how large groups are."""
+        """Return the least group size in words."""
         if self.share is None:
             return t("notice.every_least_requirement", group=group, k=self.k)
         least = t("notice.every_least", group=group, k=self.k)
         return least if self.share == 1 else t("notice.none_more_than_records", least=least, share=self.share)
 
     def words_of_persons(self) -> str:
-        """Say how many persons groups have; of a single person nothing is asked."""
+        """Return the least number of persons in words; a single person has no bound."""
         return self.by_persons.rule_in_words()
 
     def strengthen(self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]) -> Requirement:
-        """Take the size of the smallest group."""
+        """Use the size of the smallest group."""
         return replace(self, k=max(self.k, int(measures.get("smallest_group", 0))))
 
     def rules(self) -> Sequence[Rule]:
@@ -303,24 +300,24 @@ class KAnonymity(Requirement):
         return [(predicates.SIZE, float(self.k), 0.0)]
 
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
-        """Name the largest k."""
+        """Return the largest k."""
         return t("notice.feasible_up", size=size)
 
 
 @dataclass(frozen=True)
 class LDiversity(Requirement):
-    """The sensitive values of every group are diverse, in one of four named senses.
+    """The sensitive values of every group are diverse, in one of four variants.
 
     frequency: the largest share is at most 1/l (l real); distinct: at least l values; entropy: at least ln l;
     recursive: r_1 < c (r_l + ... + r_m) (Machanavajjhala et al. 2006).
     """
 
     l: Annotated[float, Option(least=1)]  # noqa: E741
-    """How diverse the sensitive values of every group are at least."""
+    """The least diversity of the sensitive values of every group."""
 
     variant: Annotated[Literal["frequency", "distinct", "entropy", "recursive"], Option()]
-    """What diversity is: no share above 1/l, at least l different values, an entropy of at least ln l, or recursive (c,
-    l)-diversity."""
+    """The kind of diversity: no share above 1/l, at least l different values, an entropy of at least ln l, or recursive
+    (c, l)-diversity."""
 
     c: Annotated[float | None, Option(more_than=0, when=("variant", "recursive"), needed="3")] = None
     """The factor of recursive diversity."""
@@ -335,7 +332,7 @@ class LDiversity(Requirement):
             raise refusal("must_whole_number_variant", variant=self.variant, l=self.l)
 
     def rule_in_words(self, group: str = "group") -> str:
-        """Say how diverse groups are, by the variant."""
+        """Return the diversity in words, by the variant."""
         match self.variant:
             case "frequency":
                 return t("notice.no_above", value=self._value, l=self.l, l_2=100 / self.l, group=group)
@@ -346,7 +343,7 @@ class LDiversity(Requirement):
         return t("notice.recursive_diversity_every", c=self.c, l=self.l, values=self._values, group=group)
 
     def words_of_persons(self) -> str:
-        """Say which persons are counted, by the variant."""
+        """Return which persons are counted, by the variant."""
         match self.variant:
             case "frequency":
                 return t("notice.no_more_than_persons", value=self._value, l=self.l)
@@ -355,7 +352,7 @@ class LDiversity(Requirement):
         return super().words_of_persons()
 
     def strengthen(self, measures: Mapping[str, float], by_sensitive: Mapping[str, Mapping[str, float]]) -> Requirement:
-        """Take the l of the least diverse group; that of recursive diversity is measured with one c alone."""
+        """Use the l of the least diverse group; that of recursive diversity is measured with one c only."""
         own = by_sensitive.get(self.on or next(iter(by_sensitive), ""), {})
         value = 0.0 if self.variant == "recursive" else own.get(f"l_{self.variant}", 0.0)
         return replace(self, l=max(self.l, math.floor(value * 1000) / 1000))
@@ -370,7 +367,7 @@ class LDiversity(Requirement):
         }[self.variant]
 
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
-        """Name the largest l, or for recursive diversity the bound of c."""
+        """Return the largest l, or for recursive diversity the bound of c."""
         if self.variant == "frequency":
             return t("notice.feasible_up_requirement", down=_down(size / counts.max()))
         if self.variant == "distinct":
@@ -381,7 +378,7 @@ class LDiversity(Requirement):
         tail = float(falling[int(self.l) - 1 :].sum())
         if tail == 0:
             return t("notice.feasible_up_large", count_nonzero=np.count_nonzero(counts))
-        least = (falling[0] + predicates.TOLERANCE * size) / tail  # strictly less, by the tolerance of all comparisons
+        least = (falling[0] + predicates.TOLERANCE * size) / tail  # strictly less, with the tolerance of comparisons
         return f"feasible above c={_up(float(least))}" + (t("notice.smaller") if self.l > 1 else "")
 
 
@@ -393,17 +390,17 @@ class TCloseness(Requirement):
     """
 
     t: Annotated[float, Option(least=0, most=1)]
-    """How far the sensitive values of a group may be from the whole table's."""
+    """The largest distance of a group's sensitive values from the whole table's."""
 
     distance: Annotated[Literal["equal", "ordered", "hierarchical", "js"], Option()]
-    """How far is measured: half L1, earth mover's over ordered values or a hierarchy, Jensen-Shannon."""
+    """The distance: half L1, earth mover's over ordered values or a hierarchy, Jensen-Shannon."""
 
     on: On = None
     name: ClassVar[str] = "t-closeness"
     example: ClassVar[str | None] = "t-closeness t=0.2 distance=equal (or ordered, hierarchical, js)"
 
     def rule_in_words(self, group: str = "group") -> str:
-        """Say how near groups are to the whole table."""
+        """Return the closeness in words."""
         words = DISTANCE_WORDS[self.distance]
         return t("notice.every_within_whole_table", values=self._values, group=group, t=self.t, words=words)
 
@@ -412,7 +409,7 @@ class TCloseness(Requirement):
         return [(DISTANCES[self.distance], float(self.t), 0.0)]
 
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
-        """Name the smallest t."""
+        """Return the smallest t."""
         assert attribute is not None
         levels = sensitive_levels(attribute)
         value = predicates.distance(DISTANCES[self.distance], counts, size, attribute.q, levels)
@@ -423,28 +420,28 @@ class TCloseness(Requirement):
 class DeltaDisclosure(Requirement):
     """|ln(p/q)| < delta for every group and every sensitive value (Brickell & Shmatikov 2008).
 
-    A value of the table that is absent from a group is infinite; `absent="ignore"` compares present values only,
-    and then merging two good groups may give a bad one.
+    A value of the table that is absent from a group is infinite; `absent="ignore"` compares only present values, and
+    then the union of two admitted groups may not be admitted.
     """
 
     delta: Annotated[float, Option(more_than=0)]
     """The bound of |ln(p/q)| for every group and value."""
 
     absent: Annotated[Literal["infinite", "ignore"], Option()] = "infinite"
-    """Whether a value that is absent from a group is infinitely far, or is not compared."""
+    """Whether a value that is absent from a group is infinitely far, or ignored."""
 
     on: On = None
     name: ClassVar[str] = "delta-disclosure"
 
     def rule_in_words(self, group: str = "group") -> str:
-        """Say by which factor shares may differ from the table's."""
+        """Return in words the factor by which shares may differ from the table's."""
         extra = "" if self.absent == "infinite" else t("notice.values_absent_from_not", group=group)
         times = t("notice.times_frequent_rare", exp=math.exp(self.delta))
         return t("notice.no_table_requirement", value=self._value, times=times, group=group, extra=extra)
 
     @property
     def monotone(self) -> bool:  # type: ignore[override]
-        """Whether it survives merging: only where absent values count."""
+        """Whether it survives merging: only if absent values count."""
         return self.absent == "infinite"
 
     def rules(self) -> Sequence[Rule]:
@@ -453,7 +450,7 @@ class DeltaDisclosure(Requirement):
         return [(kind, float(self.delta), 0.0)]
 
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:
-        """Name the bound of delta."""
+        """Return the bound of delta."""
         assert attribute is not None
         value = predicates.largest_log_ratio(counts, size, attribute.q, self.absent == "infinite")
         return t("notice.value_table_absent") if math.isinf(value) else f"feasible above delta={_up(value)}"

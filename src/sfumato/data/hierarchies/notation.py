@@ -1,4 +1,4 @@
-"""How published values are written and read: a number, a day, a range `20-29`, a set `{a, b}`."""
+"""The notation of published values: a number, a day, a range `20-29`, a set `{a, b}`."""
 
 import datetime
 import re
@@ -11,21 +11,21 @@ DOTTED_DAY = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})", re.ASCII)
 
 
 def stretch_notations(first: str, last: str, whole_numbers: bool, half_open: bool) -> list[str]:
-    """Write a stretch from first to last (excluded if half-open), the preferred notation first."""
+    """Return the notations of an interval from first to last (excluded if half-open), the preferred one first."""
     if half_open:
         return [f"{first}..<{last}"]
     return [f"{first}-{last}", f"{first}..{last}"] if whole_numbers else [f"{first}..{last}"]
 
 
 def write_number(value: float) -> str:
-    """Write a number in the shortest way that reads back as the same, never with an exponent."""
+    """Return the shortest text of a number that is parsed to the same value, never with an exponent."""
     if float(value).is_integer():
         return str(int(value))
     return format(Decimal(repr(float(value))), "f")
 
 
 def read_number(text: str) -> float:
-    """Read a number, NaN where the text is none."""
+    """Parse a number; NaN for other texts."""
     try:
         return float(text) if "_" not in text else float("nan")
     except ValueError:
@@ -33,16 +33,16 @@ def read_number(text: str) -> float:
 
 
 def write_date(ordinal: float) -> str:
-    """Write a day, given as its ordinal, the ISO way."""
+    """Return a day, given as its ordinal, in ISO format."""
     return datetime.date.fromordinal(int(ordinal)).isoformat()
 
 
 def read_date(text: str) -> float:
-    """Read the day of an ISO date or timestamp, or of 31.12.1999, as its ordinal; NaN where the text is none."""
+    """Parse the day of an ISO date or timestamp, or of 31.12.1999, as its ordinal; NaN for other texts."""
     match = DAY.fullmatch(text.strip())
     dotted = DOTTED_DAY.fullmatch(text.strip())
     try:
-        if dotted:  # with dots the day comes first wherever dates are so written; with slashes nobody can tell
+        if dotted:  # with dots the day always comes first; with slashes the order is ambiguous
             return float(datetime.date(int(dotted[3]), int(dotted[2]), int(dotted[1])).toordinal())
         return float(datetime.date.fromisoformat(match[1]).toordinal()) if match else float("nan")
     except ValueError:
@@ -50,7 +50,7 @@ def read_date(text: str) -> float:
 
 
 def set_text(members: Sequence[str], with_missing: bool, quote_all: bool = False) -> str:
-    """Write a set of labels, each in quotes where it could be misread (or all of them)."""
+    """Return a set of labels, each quoted if it could be misread (or all of them)."""
     written = [_quoted(member, quote_all) for member in members]
     return "{" + ", ".join([*written, "?"] if with_missing else written) + "}"
 
@@ -67,19 +67,19 @@ def _quoted(member: str, always: bool) -> str:
 
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,6})?", re.ASCII)
 UNSEEN = {"Cc", "Cf", "Zs", "Zl", "Zp"}
-"""Categories of characters that show nothing: controls, format characters, blanks."""
+"""Categories of invisible characters: controls, format characters, blanks."""
 
 EMPTY_GLYPHS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""Characters of other categories that show nothing."""
+"""Invisible characters of other categories."""
 
 LATIN = str.maketrans("авеѕіјкмнорстухԍһԁԛԝαβεζηικμνορτυχ", "abesijkmhopctyxghdqwabezhikmnoptyx")
-"""Cyrillic and Greek letters of which one case looks like a Latin letter; no two of one script look like the same."""
+"""Cyrillic and Greek letters that look like a Latin letter in one case; no two of one script look like the same."""
 
 
 def comparable_text(text: str) -> str:
-    """Return what texts that look alike have in common: one form, case and script, no blanks; numbers by value."""
+    """Return a common form of texts that look alike: one form, case and script, no blanks; numbers by value."""
     shown = EMPTY_GLYPHS.sub("", unicodedata.normalize("NFKC", text))
     shown = "".join(char for char in shown if unicodedata.category(char) not in UNSEEN)
     plain = unicodedata.normalize("NFKC", shown.casefold()).translate(LATIN)
@@ -98,11 +98,11 @@ def find_look_alikes(texts: Iterable[str]) -> list[list[str]]:
 
 
 def name_alike(texts: Sequence[str]) -> list[str]:
-    """Name every text by the first of those that it looks like."""
+    """Return for each text the first one that looks like it."""
     first: dict[str, str] = {}
     return [first.setdefault(comparable_text(text), text) for text in texts]
 
 
 def ascii_where_unclear(text: str) -> str:
-    """Quote a text; where it holds characters that look like others or like nothing, show their codes."""
+    """Quote a text; if it has characters that look like others or are invisible, show their codes."""
     return repr(text) if comparable_text(text) == text.casefold() else ascii(text)

@@ -1,4 +1,4 @@
-"""Builders of numeric and date hierarchies: leaves are stretches of values, levels join them."""
+"""Builders of numeric and date hierarchies: leaves are intervals of values, levels join them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from sfumato.texts.catalogue import refusal
 
 Number = int | float | Decimal
 MOST_LEAVES = 2_000_000
-"""A domain with more leaves than this is refused: it needs a coarser resolution."""
+"""The most leaves of a domain; a larger one needs a coarser resolution."""
 
 LARGEST = 2**53
-"""Beyond this whole numbers have no exact floating-point form."""
+"""The largest whole number with an exact floating-point form."""
 
 DATE_LEVELS = ("month", "quarter", "year", "decade")
 USUAL_DATE_LEVELS = ("month", "year", "decade")
@@ -49,11 +49,10 @@ def numeric(
 ) -> Hierarchy:
     """Build the hierarchy of a numeric attribute with declared bounds and resolution.
 
-    Leaves are stretches of `resolution`, aligned at its multiples, or begin at `edges` of one's own after the first;
-    `continuous` makes them half-open. Levels are
-    equal `intervals` (each a multiple of the one before), or join `fan_out` nodes at a time, or are `quantiles` of
-    the given `values` with their `counts` (numbers of groups, falling), or begin anew at `cuts` of one's own, a list
-    for every level; `labels` calls a stretch otherwise than by its notation (`{"0-17": "minor"}`). `open_above=90`
+    Leaves are intervals of length `resolution`, aligned at its multiples, or begin at `edges` after the first;
+    `continuous` makes them half-open. Levels are equal `intervals` (each a multiple of the one before), or join
+    `fan_out` nodes at a time, or are `quantiles` of the given `values` with their `counts` (decreasing numbers of
+    groups), or have `cuts`, a list for each level. `labels` rename intervals (`{"0-17": "minor"}`). `open_above=90`
     makes one leaf `90+` of all values from there on, also those above `upper`; `open_below=18` one leaf `<18`.
 
     >>> numeric(17, 90, intervals=[5, 20]).text(0, 2), numeric(17, 90, open_above=80).leaves[-1]
@@ -105,7 +104,7 @@ def dates(
 ) -> Hierarchy:
     """Build the hierarchy of the days from first to last, with months, years and decades (or quarters) above them.
 
-    In their place levels may begin anew at `cuts` of one's own, a list of days for every level.
+    Instead, levels may have `cuts`, a list of days for each level.
 
     >>> dates("2019-12-30", "2020-01-02").levels[2].labels
     ('2019', '2020')
@@ -141,14 +140,14 @@ def dates(
 
 
 def _periods(every: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Say in which month, quarter (counted from 1970 on), year and decade every day is."""
+    """Return the month, quarter (counted from 1970), year and decade of each day."""
     years = every.astype("datetime64[Y]").astype(np.int64) + 1970
     months = every.astype("datetime64[M]")
     return {"month": months, "quarter": months.astype(np.int64) // 3, "year": years, "decade": years // 10 * 10}
 
 
 def _named_periods(parts: Mapping[str, NDArray[Any]]) -> dict[tuple[int, int], str]:
-    """Name the stretches of days that are a month, a quarter, a year or a decade, as far as the domain reaches."""
+    """Return the names of intervals of days that are a month, quarter, year or decade, cut at the domain's ends."""
     names: dict[tuple[int, int], str] = {}
     for level, periods in parts.items():
         starts = np.flatnonzero(np.append(True, periods[1:] != periods[:-1]))
@@ -161,7 +160,7 @@ def _named_periods(parts: Mapping[str, NDArray[Any]]) -> dict[tuple[int, int], s
 
 
 def _date_labels(level: str, parts: NDArray[Any]) -> tuple[str, ...]:
-    """Write months, quarters (counted from 1970 on), years or decades."""
+    """Format months, quarters (counted from 1970), years or decades."""
     if level == "month":
         return tuple(np.datetime_as_string(parts).tolist())
     if level == "quarter":
@@ -187,7 +186,7 @@ def _date(name: str, value: datetime.date | str) -> datetime.date:
 
 
 def _unit(low: Decimal, high: Decimal, step: Decimal) -> Decimal:
-    """Find the distance of neighbouring values: 1 for whole numbers, the step where bounds are its multiples."""
+    """Return the distance of neighbouring values: 1 for whole numbers, the step if bounds are its multiples."""
     if all(number == number.to_integral_value() for number in (low, high, step)):
         return Decimal(1)
     if low % step == 0 and high % step == 0:
@@ -205,7 +204,7 @@ def _edges(
     above: Number | None,
     own: Sequence[Decimal] = (),
 ) -> Edges:
-    """List the lower edges of all leaves and, as the last one, the end of the domain."""
+    """List the lower edges of all leaves, followed by the end of the domain."""
     bottom = low if below is None else _decimal("open_below", below)
     top = high if above is None else _decimal("open_above", above)
     if not low <= bottom < top <= high and not (below is None and above is None):
@@ -235,29 +234,29 @@ def _edges(
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Numbers on a common grid: whole multiples of 1 / parts, so that a million of them are exact and quick."""
+    """Numbers on a common grid: whole multiples of 1 / parts, exact and fast for a million of them."""
 
     parts: int
     places: NDArray[Any]
-    """Whole numbers, as Python's own where they are too large for floating-point numbers to hold."""
+    """Whole numbers, as Python integers if they are too large for exact floating-point numbers."""
 
     @staticmethod
     def scale_of(*numbers: Decimal) -> Edges:
-        """Take the coarsest decimal grid on which all these numbers are."""
+        """Return the coarsest decimal grid of these numbers."""
         finest = min(0, *(int(number.normalize().as_tuple().exponent) for number in numbers))
         return Edges(10**-finest, np.zeros(0, np.int64))
 
     def whole(self, number: Decimal) -> int:
-        """Say at which multiple a number is."""
+        """Return the multiple of a number."""
         return int(number * self.parts)
 
     def at(self, places: list[int]) -> Edges:
-        """Put edges on this grid."""
+        """Return edges on this grid."""
         small = max(abs(places[0]), abs(places[-1]), self.parts) <= LARGEST
         return Edges(self.parts, np.array(places, np.int64 if small else object))
 
     def floats(self, places: NDArray[Any], per: int | None = None) -> list[float]:
-        """Write places as floating-point numbers (or as multiples of a unit), rounded once."""
+        """Return places as floating-point numbers (or as multiples of a unit), rounded once."""
         return [float(number) for number in (places / (per or self.parts)).tolist()]
 
 
@@ -337,7 +336,7 @@ def _level_of_cuts(level: object) -> list[Any]:
 def _own_cuts(
     firsts: list[float], levels: Sequence[Sequence[float]], write: Callable[[float], str]
 ) -> list[NDArray[np.int64]]:
-    """Part the leaves at cuts of one's own: each is where a leaf begins, and every level has cuts of the one before."""
+    """Divide the leaves at given cuts: each is the start of a leaf, and each level has a subset of the cuts before."""
     places, finer = {first: leaf for leaf, first in enumerate(firsts)}, set(firsts)
     groupings = []
     for cuts in levels:
@@ -355,7 +354,7 @@ def _own_cuts(
 
 
 def renamed(hierarchy: Hierarchy, labels: Mapping[str, str] | None) -> Hierarchy:
-    """Call nodes between leaves and root otherwise; a label that there is not is refused."""
+    """Rename nodes between leaves and root; an unknown label is refused."""
     if not labels:
         return hierarchy
     if not isinstance(labels, Mapping) or not all(isinstance(label, str) and label for label in labels.values()):
@@ -377,7 +376,7 @@ def _stretch_hierarchy(
     continuous: bool,
     observed: bool,
 ) -> Hierarchy:
-    """Put levels of stretches, labelled by the notation of stretches, above the leaves."""
+    """Return the hierarchy with levels of intervals, labelled by the notation of intervals, above the leaves."""
     size = len(leaves)
     bottom = Level(tuple(range(size)), tuple(leaves))
     above = (Level((0,), (ROOT,)),) if size > 1 else ()
@@ -389,7 +388,7 @@ def _stretch_hierarchy(
 def _levels_of(
     plain: Hierarchy, groupings: Sequence[NDArray[Any]], names: Mapping[tuple[int, int], str]
 ) -> list[Level]:
-    """Make the levels above the leaves of what parts them; a stretch without a name has its notation for one."""
+    """Return the levels above the leaves by their groupings; an interval without a name has its notation as label."""
     levels = [plain.levels[0]]
     for groups in groupings:
         starts = [0, *(np.flatnonzero(groups[1:] != groups[:-1]) + 1).tolist()]

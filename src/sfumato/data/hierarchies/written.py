@@ -1,7 +1,6 @@
-"""A hierarchy as the entry of a TOML file: the plainest one that is built into the very same hierarchy again.
+"""A hierarchy as the entry of a TOML file: the plainest entry that builds an equal hierarchy.
 
-Every proposal is built and compared before it is handed out, so a file never says something else than what it was
-written from.
+Each proposal is built and compared before it is returned, so a file is always equivalent to its hierarchy.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,7 @@ Entry = dict[str, object]
 
 
 def entry_of(hierarchy: Hierarchy) -> Entry:
-    """Write a hierarchy as an entry that declares it, observed and missing values included."""
+    """Return an entry that declares a hierarchy, with observed and missing values."""
     for entry in _proposals(hierarchy):
         whole = entry | ({"observed": True} if hierarchy.observed else {})
         whole |= {"missing": True} if hierarchy.missing else {}
@@ -39,7 +38,7 @@ def _builds(entry: Entry, hierarchy: Hierarchy) -> bool:
 
 
 def _proposals(hierarchy: Hierarchy) -> Iterator[Entry]:
-    """List entries that could describe it, the plainest first."""
+    """Yield possible entries, the plainest first."""
     if hierarchy.strange:
         return
     if hierarchy.scale == "date":
@@ -63,7 +62,7 @@ def _proposals(hierarchy: Hierarchy) -> Iterator[Entry]:
 
 
 def _with_cuts(entry: Entry, levels: str, hierarchy: Hierarchy) -> Iterator[Entry]:
-    """Write every level by the values at which its stretches begin, and what is called otherwise by its own name."""
+    """Return entries with the first values of each level's intervals, and with renamed intervals."""
     inner = list(hierarchy.levels[1:-1])
     begins = [
         [hierarchy.firsts[start] for start in level.starts[1:] if start < hierarchy.domain_size] for level in inner
@@ -86,7 +85,7 @@ def _with_cuts(entry: Entry, levels: str, hierarchy: Hierarchy) -> Iterator[Entr
 
 
 def _nested(paths: Sequence[Sequence[str]]) -> list[object]:
-    """Write paths from coarse to fine as nested lists; a node that is only repeated stands once."""
+    """Return paths from coarse to fine as nested lists; a repeated node appears once."""
     nodes: list[object] = []
     for label, below in groupby(paths, key=lambda path: path[0]):
         children = _nested([path[1:] for path in below if len(path) > 1])
@@ -95,12 +94,12 @@ def _nested(paths: Sequence[Sequence[str]]) -> list[object]:
 
 
 def _kept(hierarchy: Hierarchy) -> list[int]:
-    """Say how many leading characters the levels between leaves and root keep, if they are prefixes."""
+    """Return the numbers of leading characters of the levels between leaves and root, if they are prefixes."""
     return [max(len(label.rstrip("*")) for label in level.labels) for level in hierarchy.levels[1:-1]]
 
 
 def _dates(hierarchy: Hierarchy) -> Entry:
-    """Read the bounds and the levels off the days."""
+    """Return the bounds and the levels of days."""
     entry: Entry = {"type": "dates"}
     entry |= {"first": write_date(hierarchy.firsts[0]), "last": write_date(hierarchy.lasts[-1])}
     every = from_entry({**entry, "levels": list(DATE_LEVELS)}, lambda: ((), ()))
@@ -110,7 +109,7 @@ def _dates(hierarchy: Hierarchy) -> Entry:
 
 
 def _numbers(hierarchy: Hierarchy) -> Entry:
-    """Read bounds, resolution, intervals and open ends off the stretches."""
+    """Return bounds, resolution, intervals and open ends of numeric leaves."""
     size = hierarchy.domain_size
     starts = [_decimal(first) for first in hierarchy.firsts]
     unit = Decimal(0) if hierarchy.continuous else starts[1] - _decimal(hierarchy.lasts[0])
@@ -134,14 +133,14 @@ def _numbers(hierarchy: Hierarchy) -> Entry:
 
 
 def _with_edges(entry: Entry, hierarchy: Hierarchy) -> Entry:
-    """Write where every leaf begins, but for the first one and for open ends."""
+    """Add the start of every leaf, except for the first one and for open ends."""
     begins = hierarchy.firsts[1 + int("open_below" in entry) : len(hierarchy.firsts) - int("open_above" in entry)]
     cut: Entry = {key: value for key, value in entry.items() if key not in ("resolution", "intervals")}
     return cut | {"edges": [plain(_decimal(first)) for first in begins]}
 
 
 def _intervals(hierarchy: Hierarchy, edges: Sequence[Decimal], resolution: Decimal) -> list[int | float]:
-    """Find the width of every level's stretches: the largest between two edges inside, or the least that one allows."""
+    """Return the width of each level's intervals: the largest between two inner edges, or the least possible one."""
     widths: list[Decimal] = [resolution]
     for level in hierarchy.levels[1:-1]:
         inside = [edges[start] for start in level.starts[1:] if start < hierarchy.domain_size]

@@ -1,7 +1,7 @@
-"""The verbs on DuckDB: it reads rows where they are, works on disk where memory is short, and writes the files.
+"""The verbs on DuckDB: it reads rows in place, works on disk if memory is short, and writes the files.
 
-Nothing is kept for single rows. A verb that needs the cells of rows finds their codes anew, by small tables of the
-values of every column; that is cheaper than a table of all rows, which would have to be written and read too.
+Nothing is stored for single rows. A verb that needs the cells of rows computes their codes again, with small tables of
+the values of each column; this is cheaper than writing and reading a table of all rows.
 """
 
 from __future__ import annotations
@@ -65,23 +65,23 @@ from sfumato.texts.catalogue import refusal
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 MOST_ENUMERATED = 20_000
-"""Up to so many distinct texts of a column come as a dictionary with every batch."""
+"""The most distinct texts of a column that are sent as a dictionary with every batch."""
 
 TUPLES_AT_ONCE = 1 << 17
-"""So many of them are handed over with a batch."""
+"""The number of tuples in a batch."""
 
 MOST_NUMBERED = 1_000_000
-"""Of more rows the first one with a value is not looked for, which costs as much as counting."""
+"""The most rows for which the first row of each value is computed, which costs as much as counting."""
 
 FEW_ROWS = 1000
-"""Rows that are looked at before all are."""
+"""The number of rows that are read before all are."""
 
 MOST_DIVERSE = 10_000
-"""Distinct values among ten times as many rows, above which a column is taken to have hardly any equal ones."""
+"""The least number of distinct values among ten times as many rows for a column with hardly any equal ones."""
 
 
 def translated(verb: Verb) -> Verb:
-    """Let a verb fail with errors of our own."""
+    """Make a verb raise our own errors."""
 
     @wraps(verb)
     def run(engine: DuckDBEngine, *given: Any, **named: Any) -> Any:
@@ -92,7 +92,7 @@ def translated(verb: Verb) -> Verb:
 
 
 class DuckDBEngine:
-    """Rows in an in-process DuckDB; columns are called c0, c1, ... inside, so any name is a good name outside."""
+    """Rows in an in-process DuckDB; columns have internal names c0, c1, ..., so any name is valid outside."""
 
     name: ClassVar[str] = "duckdb"
 
@@ -123,14 +123,14 @@ class DuckDBEngine:
 
     @classmethod
     def takes(cls, source: Any) -> bool:
-        """Take every source: what is neither a file nor a frame is refused when it is opened."""
+        """Accept every source: opening refuses other objects than files and frames."""
         return True
 
     @classmethod
     def open(cls, source: Any, reading: Reading) -> Self:
-        """Open files, a table of a database, a URL, or a frame that speaks the Arrow interface.
+        """Open files, a table of a database, a URL, or a frame with the Arrow interface.
 
-        Parquet and databases stay where they are; everything else is loaded, to disk where it is large.
+        Parquet and databases are read in place; everything else is loaded, to disk if it is large.
         """
         connection = connect(reading)
         with readable(reading.origin):
@@ -143,7 +143,7 @@ class DuckDBEngine:
     def receive(
         cls, batches: pa.RecordBatchReader, kinds: Mapping[str, str], reading: Reading, counted: bool = False
     ) -> Self:
-        """Take rows that another engine sends, or tuples with their counts: columns of these names and types."""
+        """Load rows of another engine, or tuples with their counts: columns of these names and types."""
         connection = connect(reading)
         connection.register("incoming", batches)
         names = [f"c{i}" for i in range(len(kinds))] + ["times"] * counted
@@ -166,24 +166,24 @@ class DuckDBEngine:
 
     @property
     def nested(self) -> Mapping[str, str]:
-        """The columns that hold lists, records or bytes, with their types."""
+        """The columns of lists, records or bytes, with their types."""
         return {n: kind for n, kind in self._kinds.items() if kind.startswith(WHOLE_KINDS) or kind.endswith("]")}
 
     @property
     def texts(self) -> frozenset[str]:
-        """The columns that are texts by the types of the source, or because somebody says so."""
+        """The columns that are texts by the types of the source, or by declaration."""
         typed = {name for name, kind in self._kinds.items() if kind == "VARCHAR"} if self._typed else set()
         return frozenset(typed - self.notations.keys() | set(self._as_written))
 
     @cached_property
     @translated
     def row_count(self) -> int:
-        """The number of rows that were read."""
+        """The number of rows."""
         return int(self._connection.execute(f"SELECT {self._number} FROM rows").fetchall()[0][0] or 0)
 
     @translated
     def digest(self, columns: Sequence[str] = ()) -> str:
-        """Return a digest of names and values of some columns, or all; equal rows are counted before it is made."""
+        """Return a digest of names and values of some columns, or all; equal rows are counted before hashing."""
         names = sorted(columns or self.columns)
         if any(self._is_diverse(name) for name in names):  # then hardly any rows are equal
             row = grouped.framed([self._text(name) for name in names])
@@ -205,14 +205,14 @@ class DuckDBEngine:
         return self._distinct(column, self._complete(complete))
 
     def distinct_by(self, rule: Rule, column: str, complete: Sequence[str] = ()) -> DistinctValues:
-        """List what a rule makes of the texts of a column, and of how many texts each."""
+        """List the results of a rule for the texts of a column, each with its number of texts."""
         return self._distinct(column, self._complete(complete), rule)
 
     @translated
     def all_different(self, columns: Sequence[str]) -> list[str]:
-        """Say which of some columns have another value in every row: the first rows rule most out.
+        """Return those of some columns whose values are all different; the first rows exclude most.
 
-        DuckDB is not asked to count the distinct values of hundreds of columns at once, which takes it minutes.
+        Counting the distinct values of hundreds of columns at once takes DuckDB minutes.
         """
         if not columns:
             return []
@@ -231,7 +231,7 @@ class DuckDBEngine:
 
     @translated
     def facts(self, column: str) -> ColumnFacts:
-        """Say what the whole of a column is like, in one pass."""
+        """Return facts of a whole column, in one pass."""
         return ColumnFacts(*self._connection.execute(grouped.column_facts(self._text(column))).fetchall()[0])
 
     @translated
@@ -248,7 +248,7 @@ class DuckDBEngine:
         _, alias, text = self._keyed(column, rule)
         told = f"sum(n)::BIGINT AS n, {'min(first)' if numbered else 'NULL'} AS first, sum(kinds)::BIGINT AS kinds"
         query = f"SELECT t, {told} FROM {values} GROUP BY t ORDER BY t NULLS LAST"
-        if text == alias and numbered:  # every value is its text, so every text stands in one row
+        if text == alias and numbered:  # every value is its text, so every text is in one row
             query = f"SELECT t, n, first, kinds::BIGINT AS kinds FROM {values} ORDER BY t NULLS LAST"
         table = self._connection.sql(query).to_arrow_table()
         first = numbers_in(table["first"]) if numbered else None
@@ -258,11 +258,11 @@ class DuckDBEngine:
     def count_texts(self, columns: Sequence[str], complete: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         """Count the distinct tuples of texts of some columns (null: missing); the last column is the count.
 
-        Texts get codes, and rows are grouped by these; columns with few texts come as dictionaries. Tuples come in
-        the order of their texts, which spares whoever groups them a sort of his own, or several.
+        Texts get codes, and rows are grouped by these; columns with few texts come as dictionaries. Tuples are sorted
+        by their texts, so callers that group them need no sort.
         """
         with readable(self.origin):
-            with self._lock:  # files that were made elsewhere are held against the table by several workers at once
+            with self._lock:  # several workers compare external files with the table at once
                 kept = self._complete(complete)
                 packing, tables = self._texts_packing(columns, kept)
                 texts = [self._connection.sql(f"SELECT text FROM {t} ORDER BY code").to_arrow_table() for t in tables]
@@ -279,7 +279,7 @@ class DuckDBEngine:
 
     @translated
     def texts_in_order(self, columns: Sequence[str], most: int | None = None) -> pa.Table:
-        """Return the texts of some columns, row by row as they stand: all, or at most so many."""
+        """Return the texts of some columns in row order: all, or at most so many."""
         texts = ", ".join(f"{self._text(name)} AS v{i}" for i, name in enumerate(columns))
         limit = "" if most is None else f" LIMIT {most:d}"
         with self._lock:
@@ -304,12 +304,12 @@ class DuckDBEngine:
         return CountedCodes(packing.unpacked(keys), counts, self.row_count - int(counts.sum()), link)
 
     def link(self, codings: Sequence[Coding], cells: CountedCodes) -> str:
-        """Know cells that were counted elsewhere; return what the link from these rows to them is called."""
+        """Register cells that were counted elsewhere; return the name of the link from these rows to them."""
         return self._link_later(codings, grouped.packing_of(codings).packed(list(cells.codes.T)), cells.counts)
 
     @translated
     def cell_number(self, codings: Sequence[Coding]) -> int:
-        """Count how many distinct tuples of codes there are; what was counted waits for `count_cells`."""
+        """Count the distinct tuples of codes; the result is kept for `count_cells`."""
         _, table = self._counted_table(tuple(codings))
         return int(self._connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
 
@@ -330,7 +330,7 @@ class DuckDBEngine:
     def pairs(self, column: str, link: str, most: int, called: str | None = None) -> Pairs:
         """Count the pairs of a cell and a value: values are numbered once, so that no text of a pair leaves DuckDB.
 
-        `called` is the name of the column for messages, where rows came from a server.
+        `called` is the name of the column for messages, if rows came from a server.
         """
         with self._lock:
             made = f"SELECT cell, {self._text(column)} AS t, {self._number} AS n {self._linked(link)} GROUP BY ALL"
@@ -366,7 +366,7 @@ class DuckDBEngine:
 
     @translated
     def gathered(self, who: str, item: str) -> CountedLists:
-        """Count the distinct lists that rows of (who, item) make, the records numbered by their first rows."""
+        """Count the distinct lists of rows of (who, item), the records numbered by their first rows."""
         owner, text = self._text(who), self._text(item)
         if not self._as_it_stands:
             lost = self._connection.execute(
@@ -379,7 +379,7 @@ class DuckDBEngine:
     # -- values and their texts --------------------------------------------------------------------------------
 
     def _value(self, column: str) -> str:
-        """Write a column as it is published where it is neutral."""
+        """Return the SQL of a neutral column's published value."""
         base = f"c{self.columns.index(column)}"
         return self._values.get(base, base)
 
@@ -390,9 +390,9 @@ class DuckDBEngine:
         return " AND ".join(f"{self._text(name)} IS NOT NULL" for name in columns) or "true"
 
     def _keyed(self, column: str, rule: Rule | None = None) -> tuple[str, str, str]:
-        """Write what rows are grouped by, what that is called afterwards, and the text that belongs to it.
+        """Return the SQL of a grouping key, its name afterwards, and its text.
 
-        Values are grouped as they were read where they tell texts apart, so that texts are made of distinct values.
+        The stored values are grouped if they distinguish texts, so that texts are made from distinct values.
         """
         base, kind, text = f"c{self.columns.index(column)}", self._kinds[column], self._text(column)
         if rule is not None:
@@ -402,7 +402,7 @@ class DuckDBEngine:
         return text, "value", "value"
 
     def _is_diverse(self, column: str) -> bool:
-        """Say whether a column has so many values that rows are hardly ever equal; told from the first of them."""
+        """Return whether a column has so many values that rows are hardly ever equal; decided by the first rows."""
         if not self._keyed(column)[0].startswith("c"):
             return True
         few = f"SELECT {self._keyed(column)[0]} AS v FROM rows LIMIT {10 * MOST_DIVERSE}"
@@ -413,9 +413,9 @@ class DuckDBEngine:
     # -- codes -------------------------------------------------------------------------------------------------
 
     def _values_of(self, column: str, kept: str = "true", rule: Rule | None = None) -> str:
-        """Make a table of the distinct values of a column with their texts and counts, once; return its name.
+        """Create a table of the distinct values of a column with their texts and counts, once; return its name.
 
-        Rows are grouped by values, and texts made of these; the first rows of many are not looked for.
+        Rows are grouped by values, from which texts are made; first rows are omitted for many rows.
         """
         if (column, kept, rule) not in self._tables:
             key, alias, text = self._keyed(column, rule)
@@ -428,12 +428,12 @@ class DuckDBEngine:
         return self._tables[column, kept, rule]
 
     def _texts_packing(self, columns: Sequence[str], kept: str) -> tuple[grouped.Packing, list[str]]:
-        """Give every text of some columns its number, the missing one too; return tables of texts beside."""
+        """Number the texts of some columns, including the missing one; return also the tables of texts."""
         numbered = [self._numbered_texts(column, kept) for column in columns]
         return grouped.Packing(tuple(coded for coded, _ in numbered)), [texts for _, texts in numbered]
 
     def _numbered_texts(self, column: str, kept: str) -> tuple[grouped.CodedColumn, str]:
-        """Give every text of a column its number, once: columns are counted again and again beside others."""
+        """Number the texts of a column, once: columns are counted repeatedly with others."""
         if (column, kept) not in self._texts:
             values = self._values_of(column, kept)
             texts = self._made(f"SELECT t AS text, row_number() OVER (ORDER BY t) - 1 AS code FROM {values} GROUP BY t")
@@ -443,7 +443,7 @@ class DuckDBEngine:
         return self._texts[column, kept]
 
     def _code(self, coding: Coding) -> grouped.CodedColumn:
-        """Give every value of a column the code of its text; none to one whose text has none."""
+        """Give each value of a column the code of its text, if the text has one."""
         texts = [text for text in coding.codes if text is not None]
         numbers = np.array([coding.codes[text] for text in texts], np.int32)
         lookup = pa.table({"text": text_column(texts), "number": number_column(numbers)})
@@ -459,13 +459,13 @@ class DuckDBEngine:
         )
 
     def _made(self, query: str) -> str:
-        """Make a small table of our own; return its name."""
+        """Create a small table; return its name."""
         name = f"made{next(self._numbers)}"
         self._connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
         return name
 
     def _counted(self, packing: grouped.Packing, kept: str) -> str:
-        """Write the query that counts the distinct packed codes, of rows in which every value has one."""
+        """Return the query that counts the distinct packed codes of rows in which every value has one."""
         keys = [f"{number} AS {name}" for number, name in zip(packing.numbers, packing.names, strict=True)]
         there = " AND ".join(f"{name} IS NOT NULL" for name in packing.names)
         names, read = ", ".join(packing.names), ", ".join(keys + self._times)
@@ -475,7 +475,7 @@ class DuckDBEngine:
         )
 
     def _counted_table(self, codings: tuple[Coding, ...]) -> tuple[grouped.Packing, str]:
-        """Count the distinct packed codes to a table, which is kept until others are counted or these are taken."""
+        """Count the distinct packed codes into a table, kept until the next count or use."""
         if self._last is None or self._last[0] != codings:
             self._forget_counted()
             packing = grouped.Packing(tuple(map(self._code, codings)))
@@ -490,7 +490,7 @@ class DuckDBEngine:
     def _counted_here(
         self, codings: Sequence[Coding], packing: grouped.Packing
     ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-        """Count tuples by their texts, and code these while they come: a join for every column costs more."""
+        """Count tuples by their texts, and code these on arrival: a join for every column costs more."""
         names = [*packing.names, "n"]
         parts = [pa.table([number_column(np.zeros(0, np.int64))] * len(names), names)]
         for batch in self._tuples_to_code(codings):
@@ -502,7 +502,7 @@ class DuckDBEngine:
         return [key[first] for key in keys], np.add.reduceat(counts, first) if len(first) else counts
 
     def _tuples_to_code(self, codings: Sequence[Coding]) -> Iterator[pa.RecordBatch]:
-        """Give tuples of texts with their counts: those that came, or of a small table every row, as dictionaries."""
+        """Yield tuples of texts with their counts: received ones, or every row of a small table, as dictionaries."""
         if self._times:
             texts = ", ".join(f"{self._text(coding.column)} AS t{i}" for i, coding in enumerate(codings))
             yield from self._connection.sql(f"SELECT {texts}, times FROM rows").to_arrow_reader(TUPLES_AT_ONCE)
@@ -521,21 +521,21 @@ class DuckDBEngine:
         yield pa.record_batch([*columns, ones], [*(f"t{i}" for i in range(len(codings))), "n"])
 
     def _link_later(self, codings: Sequence[Coding], keys: list[NDArray[np.int64]], counts: NDArray[np.int64]) -> str:
-        """Keep cells by their packed codes, until somebody asks for their rows."""
+        """Keep cells by their packed codes until their rows are requested."""
         link = f"link{next(self._numbers)}"
         self._unlinked[link] = tuple(codings), keys
         self._links[link] = grouped.packing_of(codings), counts
         return link
 
     def _link_cells(self, link: str, packing: grouped.Packing, keys: Sequence[NDArray[np.int64]]) -> None:
-        """Make the table by which rows find their cells."""
+        """Create the table by which rows find their cells."""
         cells = {name: number_column(key) for name, key in zip(packing.names, keys, strict=True)}
         self._replace_table(link, pa.table({**cells, "cell": number_column(np.arange(len(keys[0])))}))
 
     def _linked(self, link: str, parts: str | None = None) -> str:
-        """Write rows with the number of their cell, which is called `cell`, and what a table of parts says of cells.
+        """Return the SQL of rows with the number of their cell, as `cell`, and the columns of a table of parts.
 
-        The two tables of cells are joined first: there are fewer cells than rows.
+        The two tables of cells are joined first, because there are fewer cells than rows.
         """
         packing, sizes = self._links[link]
         if link in self._unlinked:
@@ -552,7 +552,7 @@ class DuckDBEngine:
     # -- what is published -------------------------------------------------------------------------------------
 
     def _published(self, placement: Placement, layout: Layout) -> str | pa.RecordBatchReader:
-        """Return the rows as they are published: a query, or a stream where that is cheaper."""
+        """Return the published rows: a query, or a stream if that is cheaper."""
         many = int(placement.count.sum()) > MANY_ROWS
         if not layout.neutral:
             return shown_rows(self._connection, placement, layout).batches(layout.order)
@@ -566,9 +566,9 @@ class DuckDBEngine:
         return grouped.published(layout, placed, values, many)
 
     def _many(self, placement: Placement, layout: Layout) -> pa.RecordBatchReader:
-        """Return many rows as a stream: ordered by what they show without their neutral columns, then by these.
+        """Return many rows as a stream, ordered by their text without neutral columns, then by these.
 
-        Only neutral columns and a number go through the sort, and what belongs to the number is put beside afterwards.
+        Only neutral columns and a number are sorted; the other columns are joined afterwards.
         """
         shown, number = numbered_rows(self._connection, placement, layout)
         neutral = ", ".join(f"n{i}" for i in range(len(layout.neutral)))
@@ -579,9 +579,9 @@ class DuckDBEngine:
         return shown.beside(rows.to_arrow_reader(ROWS_AT_ONCE), layout.neutral, layout.order)
 
     def _placed(self, placement: Placement, number: NDArray[np.int64], neutral: Sequence[str]) -> str:
-        """Write rows with cell, neutral columns and the number of their entry, which is called `grp`.
+        """Return the SQL of rows with cell, neutral columns and the number of their entry, as `grp`.
 
-        Those of a split cell are told apart by their neutral columns only.
+        Rows of a split cell are distinguished only by their neutral columns.
         """
         parts = parts_of(placement, number, self._links[placement.link][1])
         for table, content in parts.items():
@@ -603,7 +603,7 @@ class DuckDBEngine:
         )
 
     def _check_unchanged(self) -> None:
-        """Raise where a file that stays where it is is not what was counted any more."""
+        """Raise if a file that is read in place has changed since it was counted."""
         for path, stamp in self._files.items():
             if _stamp(path) != stamp:
                 raise refusal("file_changed_since_counted", path=path)
@@ -624,7 +624,7 @@ class DuckDBEngine:
 
 
 def _unescaped(connection: duckdb.DuckDBPyConnection, loaded: LoadedRows, origin: str) -> LoadedRows:
-    """Take the marks before formulas away; a formula without one says that the file was not written so."""
+    """Remove the marks before formulas; a formula without mark shows that the file was not escaped."""
     for i, name in enumerate(loaded.names):
         bare = connection.execute(f"SELECT any_value(c{i}) FROM rows WHERE {grouped.runs(f'c{i}')}").fetchall()[0][0]
         if bare is not None:
@@ -634,20 +634,20 @@ def _unescaped(connection: duckdb.DuckDBPyConnection, loaded: LoadedRows, origin
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    """Say which version of a file this is."""
+    """Return the version of a file: its time and size."""
     stat = path.stat()
     return stat.st_size, stat.st_mtime_ns
 
 
 def _close(connection: duckdb.DuckDBPyConnection, store: Path | None) -> None:
-    """Close a database, and remove the file of ours that held its rows."""
+    """Close a database, and remove its file of rows."""
     connection.close()
     if store is not None:
         store.unlink(missing_ok=True)
 
 
 def _listed(codes: NDArray[np.int32], texts: pa.Array) -> pa.Array:
-    """Return the texts that codes stand for: as a dictionary where there are few of them."""
+    """Return the texts of codes, as a dictionary if there are few."""
     if len(texts) > MOST_ENUMERATED:
         return texts.take(number_column(codes))
     return pa.DictionaryArray.from_arrays(number_column(codes), texts)

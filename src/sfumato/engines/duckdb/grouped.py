@@ -1,10 +1,8 @@
-"""The SQL by which DuckDB puts together what is published, and says what a column is like.
-
-Codes for the values of columns, one number for the codes of a row, and back again.
+"""The SQL of published rows and of facts of a column, and the packing of codes.
 
 Small tables of a column's distinct values are joined to the rows, and the codes of a row are packed into one number, or
-a few where one is too short: grouping by that is cheaper than grouping by the values themselves. Numbers are packed so
-that their order is the lexicographic order of the codes.
+a few if one is too short: grouping by these is cheaper than grouping by the values. The order of packed numbers is the
+lexicographic order of the codes.
 """
 
 import re
@@ -20,23 +18,23 @@ from sfumato.engines.protocol import Coding, Layout, Rule, numbers_in
 
 
 def literal(text: str) -> str:
-    """Write a text as an SQL literal."""
+    """Return a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def runs(expression: str, marks: str = "") -> str:
-    """Write whether a text is a formula behind some marks, given as a pattern: none by default."""
+    """Return the condition that a text is a formula after some marks (a pattern; default: none)."""
     beginning, harmless = (literal(f"{marks}{pattern}") for pattern in (BEGINNING, HARMLESS))
     return f"(regexp_full_match({expression}, {beginning}) AND NOT regexp_full_match({expression}, {harmless}))"
 
 
 def unescaped(expression: str) -> str:
-    """Write a text without the mark before a formula."""
+    """Return a text without the mark before a formula."""
     return f"CASE WHEN {runs(expression, f'{MARK}+')} THEN substr({expression}, 2) ELSE {expression} END"
 
 
 def published(layout: Layout, placed: str, values: Mapping[str, str], many: bool) -> str:
-    """Write the query that gives the published rows in an order that depends on nothing but what they show.
+    """Return the query of the published rows, in an order that depends only on their content.
 
     `placed` is a query of rows with their cell and group and their neutral columns, which `values` names.
     """
@@ -58,7 +56,7 @@ def _source(layout: Layout, placed: str) -> str:
 
 
 def _shown(layout: Layout, values: Mapping[str, str]) -> dict[str, str]:
-    """Say for every published column by which expression it is found."""
+    """Return for each published column its expression."""
     expressions = {column.name: f"grp_texts.t{i}" for i, column in enumerate(layout.by_group)}
     expressions |= {column.name: f"cell_texts.t{i}" for i, column in enumerate(layout.by_cell)}
     expressions |= {name: f"placed.{values[name]}" for name in layout.neutral}
@@ -72,15 +70,16 @@ def _listed(order: Iterable[str], expressions: dict[str, str]) -> str:
 
 
 def _permuted(layout: Layout, expressions: dict[str, str], placed: str) -> str:
-    """Deal the permuted columns out anew within each group: both sides sorted by what they themselves show.
+    """Permute columns within each group: both sides are sorted by their own published content.
 
-    The pairing is a function of the two published margins of the group, so it tells nothing about who had what.
+    The pairing is a function of the two published margins of the group, so it reveals nothing about who had which
+    value.
     """
     sides = []
     for permuted in (False, True):
         listed = {i: expressions[name] for i, name in enumerate(layout.order) if (name in layout.permuted) == permuted}
         columns = "".join(f"{expression} AS o{i}, " for i, expression in listed.items())
-        order = shuffled(_by_name(layout, listed))  # the digest of all engines: it decides who is paired with whom
+        order = shuffled(_by_name(layout, listed))  # the digest of all engines, because it decides the pairing
         sides.append(
             f"SELECT *, row_number() OVER (PARTITION BY grp ORDER BY {order}) AS turn "
             f"FROM (SELECT {columns}placed.grp {_source(layout, placed)})"
@@ -90,14 +89,14 @@ def _permuted(layout: Layout, expressions: dict[str, str], placed: str) -> str:
 
 
 def _by_name(layout: Layout, positions: Iterable[int]) -> list[str]:
-    """List outputs in the order of their columns' names, so that nothing depends on the order of columns."""
+    """List outputs by column name, so that nothing depends on the order of columns."""
     return [f"o{i}" for i in sorted(positions, key=lambda i: layout.order[i])]
 
 
 def shuffled(outputs: Sequence[str], many: bool = False) -> str:
-    """Order by a digest of what is shown: no trace of the input's order, the same for the same content.
+    """Order by a digest of the content: independent of the input's order, equal for equal content.
 
-    Of many rows the digest is a hash of 128 bits, which costs a tenth; rows with the same one are the same rows.
+    For many rows the digest is a hash of 128 bits, ten times cheaper; rows with equal hashes are equal.
     """
     if many:
         listed = ", ".join(outputs)
@@ -106,16 +105,16 @@ def shuffled(outputs: Sequence[str], many: bool = False) -> str:
 
 
 def framed(texts: Sequence[str]) -> str:
-    """Write the one text of several texts that the protocol defines: the length of each before it, `-` if missing.
+    """Return one text for several texts, as the protocol defines: each with its length before it, `-` if missing.
 
-    It is one call, for DuckDB plans a chain of hundreds of `||` for longer than it works on the rows.
+    It is one call, because DuckDB plans a chain of hundreds of `||` for longer than it needs for the rows.
     """
     parts = ", ".join(f"coalesce(length({text}) || ':' || {text}, '-')" for text in texts)
     return f"concat({parts})" if parts else "''"
 
 
 def ruled(text: str, rule: Rule) -> str:
-    """Write what a rule makes of a text."""
+    """Return the result of a rule for a text."""
     if rule.kind == "prefix":
         return f"left({text}, {rule.number})"
     if rule.kind == "day":
@@ -125,7 +124,7 @@ def ruled(text: str, rule: Rule) -> str:
 
 
 def gathered_lists(owner: str, item: str) -> str:
-    """Write the query that gathers rows to one list an owner, with the owners' numbers by their first rows."""
+    """Return the query that aggregates rows to one list per owner, numbered by the owners' first rows."""
     return (
         f"SELECT list({item} ORDER BY rowid) FILTER (WHERE {item} IS NOT NULL) AS items, "
         f"row_number() OVER (ORDER BY min(rowid)) AS record FROM rows GROUP BY {owner}"
@@ -140,7 +139,7 @@ DOTTED_DAY = r"\d{1,2}\.\d{1,2}\.[1-9]\d{3}"
 
 
 def column_facts(text: str) -> str:
-    """Write the query that counts what the values of one column are like, the fields of `ColumnFacts` in order."""
+    """Return the query of the facts of a column: the fields of `ColumnFacts` in order."""
     number = f"regexp_full_match(t, '{NUMBER}') AND NOT regexp_full_match(t, '{PADDED}')"
     value = f"CASE WHEN {number} THEN TRY_CAST(t AS DOUBLE) END"
     decimals = (
@@ -160,41 +159,41 @@ def column_facts(text: str) -> str:
 
 
 LARGEST = (1 << 63) - 1
-"""Of a number that holds the codes of several columns."""
+"""The largest number of packed codes."""
 
 AT_ONCE = 1 << 16
-"""So many numbers are unpacked at a time, which stay near the processor while they are."""
+"""The number of codes that are unpacked at a time, to stay in the processor's cache."""
 
 KEYED_BY_VALUE = re.compile("(VARCHAR|BOOLEAN|DATE|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|UUID|TIMESTAMP|DECIMAL|ENUM)\\b")
-"""Types of which two values are equal where their texts are: others are told apart by their texts alone."""
+"""Types whose values are equal exactly if their texts are; for other types texts are compared."""
 
 
 @dataclass(frozen=True)
 class CodedColumn:
-    """A column whose values have codes: the table of them, what is looked up in it, and how many codes there can be."""
+    """A column with codes: their table, its lookup key, and the number of codes."""
 
     table: str
     key: str
-    """What a row is looked up by: the column itself, or its text."""
+    """The lookup key of a row: the column itself, or its text."""
 
     size: int
     """Codes are from -1 to below this."""
 
     @property
     def join(self) -> str:
-        """Write how the codes of a row are found; a value without a code has none, and a missing one may have one."""
+        """Return the join for the codes of a row; a value without a code has none, and a missing one may have one."""
         return f"JOIN {self.table} ON {self.table}.value IS NOT DISTINCT FROM {self.key}"
 
 
 @dataclass(frozen=True)
 class Packing:
-    """How the codes of some columns become one number, or a few."""
+    """The packing of the codes of some columns into one number, or a few."""
 
     columns: tuple[CodedColumn, ...]
 
     @property
     def parts(self) -> list[list[int]]:
-        """Say which columns share a number, by their places."""
+        """Return the columns of each number, by index."""
         parts: list[list[int]] = [[]]
         room = LARGEST
         for place, column in enumerate(self.columns):
@@ -207,17 +206,17 @@ class Packing:
 
     @property
     def names(self) -> list[str]:
-        """Name the numbers."""
+        """The names of the numbers."""
         return [f"k{i}" for i in range(len(self.parts))]
 
     @property
     def joins(self) -> str:
-        """Write the joins by which rows get their codes."""
+        """Return the joins for the codes of rows."""
         return " ".join(column.join for column in self.columns)
 
     @property
     def numbers(self) -> list[str]:
-        """Write the expression of every number; it is missing where a value has no code."""
+        """Return the expression of each number; it is missing if a value has no code."""
         return [
             " + ".join(["0", *(f"({self.columns[i].table}.code + 1)::BIGINT * {s}" for i, s in self._strides(part))])
             for part in self.parts
@@ -225,7 +224,7 @@ class Packing:
 
     @property
     def codes(self) -> list[str]:
-        """Write the expression that finds the code of every column in the numbers again."""
+        """Return the expression that extracts the code of each column from the numbers."""
         found = {}
         for name, part in zip(self.names, self.parts, strict=True):
             for place, stride in self._strides(part):
@@ -240,7 +239,7 @@ class Packing:
         return strides[::-1]
 
     def packed(self, codes: Sequence[NDArray[np.integer]]) -> list[NDArray[np.int64]]:
-        """Return the numbers of tuples of codes, of which a column each is given."""
+        """Return the numbers of tuples of codes, given by column."""
         numbers = []
         for part in self.parts:
             number = np.zeros(len(codes[0]), np.int64)
@@ -250,7 +249,7 @@ class Packing:
         return numbers
 
     def unpacked(self, keys: Sequence[NDArray[np.int64]]) -> NDArray[np.int32]:
-        """Return the codes that numbers stand for: one row per tuple, one column per coded column."""
+        """Return the codes of numbers: one row per tuple, one column per coded column."""
         codes = np.empty((len(keys[0]), len(self.columns)), np.int32)
         strides = [self._strides(part) for part in self.parts]
         for start in range(0, len(codes), AT_ONCE):
@@ -265,15 +264,15 @@ class Packing:
 
 
 def packing_of(codings: Sequence[Coding]) -> Packing:
-    """Say how the codes of a row, in fields s0, s1, ..., become one number, or a few."""
+    """Return the packing of codes in fields s0, s1, ..."""
     sizes = [max(coding.codes.values(), default=-1) + 1 for coding in codings]
     return Packing(tuple(CodedColumn(f"s{i}", f"y{i}", size) for i, size in enumerate(sizes)))
 
 
 def in_order(counted: pa.Table, keys: int) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-    """Sort counted numbers, so that the codes they stand for are in lexicographic order.
+    """Sort counted numbers, so that their codes are in lexicographic order.
 
-    Where a number and its count fit into one together that is sorted, which takes half of the time.
+    If a number and its count fit into one integer, that is sorted, in half of the time.
     """
     columns, counts = [numbers_in(counted.column(i)) for i in range(keys)], numbers_in(counted.column(keys))
     bits = int(counts.max(initial=0)).bit_length()

@@ -1,10 +1,8 @@
-"""Opening sources as `rows` with columns c0, c1, ... and `rowid`: files that stay where they are, or a table of texts.
+"""Opening sources as `rows` with columns c0, c1, ... and `rowid`: a view of files in place, or a table of texts.
 
-Parquet files, tables of a DuckDB database and URLs are views, so a verb reads the columns that it needs and no others.
-Text is read once, into a table in memory, or on disk where it is large; so are workbooks, JSON and frames. What
-values mean (a missing one, a number) is an expression over a column, which nobody applies before it is asked for.
-
-Sources that stay where they are: Parquet files, tables of a DuckDB database and URLs as a view called `rows`.
+Parquet files, tables of a DuckDB database and URLs are views, so a verb reads only the columns that it needs. Text is
+read once, into a table in memory, or on disk if it is large; so are workbooks, JSON and frames. Missing values and
+numbers are expressions over a column, which are evaluated only on demand.
 """
 
 import os
@@ -45,14 +43,14 @@ from sfumato.runtime.threads import workers
 from sfumato.texts.catalogue import refusal, t
 
 NUMBER = "file_row_number"
-"""What DuckDB calls the place of a row in its file, from 0."""
+"""DuckDB's name of the index of a row in its file, from 0."""
 
 MOST_LISTED = 20
 MISSING_EXTENSION = re.compile("install the required extension '(\\w+)")
 
 
 def path_literal(path: Path) -> str:
-    """Write a path for DuckDB, which would take some characters for a pattern of many files."""
+    """Return a path for DuckDB, with characters escaped that it would read as a pattern."""
     return literal("".join(f"[{character}]" if character in "[*?" else character for character in str(path)))
 
 
@@ -60,7 +58,7 @@ def path_literal(path: Path) -> str:
 
 
 def check_parquet_files(paths: Sequence[Path]) -> None:
-    """Raise where Parquet files that another engine reads together differ, as where DuckDB does."""
+    """Raise if Parquet files for another engine differ, as for DuckDB."""
     with readable(str(paths[0])), connect() as connection:
         names = parquet_names(paths[0])
         _check_alike(connection, f"[{', '.join(map(path_literal, paths))}]", paths)
@@ -68,14 +66,14 @@ def check_parquet_files(paths: Sequence[Path]) -> None:
 
 
 def view_parquet(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], many: bool) -> tuple[str, ...]:
-    """View Parquet files, and return the names of their columns; of many, `key=value` folders are columns too."""
+    """Create a view of Parquet files; return the names of their columns, and of the `key=value` folders of many."""
     names = parquet_names(paths[0])
     files = f"[{', '.join(map(path_literal, paths))}]"
     if many:
         _check_alike(connection, files, paths)
     keys = _keys(paths, names) if many else {}
     listed = [f"c{i}" for i in range(len(names))]
-    numbered = NUMBER not in map(str.lower, names)  # else nobody asks for the first rows of values
+    numbered = NUMBER not in map(str.lower, names)  # otherwise first rows of values are not available
     number = [NUMBER] if numbered else []
     file = f"SELECT *, {', '.join([*number, 'file_index'])} FROM read_parquet({files}, hive_partitioning = false)"
     columns = [*listed, *(f"{_by_file(parts)} AS c{len(names) + i}" for i, parts in enumerate(keys.values()))]
@@ -89,8 +87,8 @@ def view_parquet(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], m
 
 
 def parquet_names(path: Path) -> tuple[str, ...]:
-    """Read the true names: DuckDB renames columns that differ in case only."""
-    import pyarrow.parquet as pq  # slow to import, and needed for Parquet files alone
+    """Read the true names: DuckDB renames columns that differ only in case."""
+    import pyarrow.parquet as pq  # importing is slow, and only Parquet files need it
 
     schema = pq.ParquetFile(path).schema_arrow
     check_decimals(str(path), schema)
@@ -98,7 +96,7 @@ def parquet_names(path: Path) -> tuple[str, ...]:
 
 
 def _by_file(values: Sequence[object], kind: str = "VARCHAR") -> str:
-    """Write an expression with another value for every file."""
+    """Return an expression with a different value for each file."""
     if len(set(values)) == 1:
         return f"{_constant(values[0])}::{kind}"
     return f"([{', '.join(map(_constant, values))}]::{kind}[])[file_index::BIGINT + 1]"
@@ -109,7 +107,7 @@ def _constant(value: object) -> str:
 
 
 def _offsets(connection: duckdb.DuckDBPyConnection, files: str) -> list[int]:
-    """Count the rows before every file."""
+    """Return the number of rows before each file."""
     rows = connection.execute(f"SELECT num_rows FROM parquet_file_metadata({files})").fetchall()
     offsets = [0]
     for (number,) in rows[:-1]:
@@ -118,7 +116,7 @@ def _offsets(connection: duckdb.DuckDBPyConnection, files: str) -> list[int]:
 
 
 def _keys(paths: Sequence[Path], names: Sequence[str]) -> dict[str, list[str | None]]:
-    """Return the values of the folders `key=value` by key, for every file; all files need the same keys."""
+    """Return the values of the folders `key=value` by key, for each file; all files need the same keys."""
     parts = [partition_of(path) for path in paths]
     for path, part in zip(paths, parts, strict=True):
         if part.keys() != parts[0].keys():
@@ -128,7 +126,7 @@ def _keys(paths: Sequence[Path], names: Sequence[str]) -> dict[str, list[str | N
 
 
 def _check_alike(connection: duckdb.DuckDBPyConnection, files: str, paths: Sequence[Path]) -> None:
-    """Raise where files have other columns than the first, or columns of another type: DuckDB would convert these."""
+    """Raise if files have other columns than the first, or columns of another type, which DuckDB would convert."""
     kinds = connection.execute(
         "SELECT min(file_name) FROM (SELECT file_name, list((name, type, converted_type, logical_type, type_length) "
         f"ORDER BY column_id) AS kind FROM parquet_schema({files}) WHERE name IS NOT NULL GROUP BY file_name) "
@@ -156,7 +154,7 @@ def _kinds(connection: duckdb.DuckDBPyConnection, path: Path) -> dict[str, str]:
 
 
 def view_database(connection: duckdb.DuckDBPyConnection, source: str) -> tuple[tuple[str, ...], Path]:
-    """View a table of a DuckDB database, which is opened for reading alone; return its columns and the file."""
+    """Create a view of a table of a DuckDB database, opened read-only; return its columns and the file."""
     file, table = split_table(source)
     path = existing_file(Path(file))
     try:
@@ -184,7 +182,7 @@ def view_database(connection: duckdb.DuckDBPyConnection, source: str) -> tuple[t
 
 
 def view_url(connection: duckdb.DuckDBPyConnection, url: str, origin: str) -> tuple[str, ...]:
-    """View Parquet files behind a URL, by whatever extension of DuckDB reads it; return their columns."""
+    """Create a view of Parquet files behind a URL, with an extension of DuckDB; return their columns."""
     if not url.partition("?")[0].lower().endswith(PARQUET):
         raise refusal("engines.url_of_text", origin=origin, parquet=", ".join(PARQUET))
     try:
@@ -213,43 +211,43 @@ def _quoted(name: str) -> str:
 
 
 WHOLE_KINDS = ("STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY", "BLOB")
-"""How a DuckDB type is told whose values are made of several, or of bytes: their texts need not tell them apart."""
+"""The beginnings of DuckDB types with several parts, or of bytes: equal texts need not be equal values."""
 
 SMALL_TEXT = 8 << 20
-"""Text of fewer bytes is read by one thread: several would spend more on each other than on it."""
+"""The largest text that one thread reads: for less, several threads cost more than they gain."""
 
 LARGE_TEXT = 256 << 20
-"""Text of more bytes than this, or than a sixteenth of the memory allowed, is read to disk."""
+"""Text of more bytes, or than a sixteenth of the allowed memory, is read to disk."""
 
 
 @dataclass(frozen=True)
 class LoadedRows:
-    """A source in `rows`: the names of its columns, whether blanks around its values mean nothing, what is said."""
+    """A source in `rows`: the names of its columns, whether blanks around values are ignored, notices."""
 
     names: tuple[str, ...]
     trims: bool = False
     notices: tuple[str, ...] = ()
     typed: bool = False
-    """Whether the source itself says what are texts, and what is not."""
+    """Whether the source itself declares types."""
 
     counted: bool = False
-    """Whether a row stands for as many as its column `times` says."""
+    """Whether a row counts as often as its column `times` contains."""
 
     files: tuple[Path, ...] = ()
-    """The files that stay where they are, and are read whenever rows are."""
+    """The files that are read in place."""
 
     store: Path | None = None
-    """The file of our own that holds the rows."""
+    """Our own file with the rows."""
 
     na: tuple[str, ...] = ()
-    """Texts that mean a missing value and are still there."""
+    """Texts that mean a missing value and are still present."""
 
     values: Mapping[str, str] = field(default_factory=dict)
-    """What stands for a column, where that is not what was read: an expression."""
+    """The expression of each column that is changed."""
 
 
 def load(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading) -> LoadedRows:
-    """Open a file, many files, a table of a database, a URL or a frame; say what means a missing value in it."""
+    """Open a file, many files, a table of a database, a URL or a frame, with its missing values."""
     loaded = _opened(connection, source, reading)
     if not loaded.na:
         return loaded
@@ -291,7 +289,7 @@ def _opened(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading
 
 
 def _load_frame(connection: duckdb.DuckDBPyConnection, source: Any, reading: Reading) -> LoadedRows:
-    """Load a frame; a relation of DuckDB's, whose rows are nowhere yet, as a stream."""
+    """Load a frame; a relation of DuckDB, whose rows are not stored, as a stream."""
     if isinstance(source, duckdb.DuckDBPyRelation):
         names = _renamed(reading.origin, tuple(source.columns), reading.columns)
         store = use_store(connection, reading)
@@ -302,7 +300,7 @@ def _load_frame(connection: duckdb.DuckDBPyConnection, source: Any, reading: Rea
 
 
 def _load_lines(connection: duckdb.DuckDBPyConnection, path: Path, reading: Reading) -> LoadedRows:
-    """Load a list of items from every line of a text."""
+    """Load a list of items from each line of a text."""
     encoding, said = encoding_of(existing_file(path, t("notice.give_basket_per_line")), reading.encoding)
     items, noticed = lines_of_items(path, replace(reading, encoding=encoding))
     return LoadedRows(load_table(connection, pa.table({"items": items}), reading.origin), notices=(*said, *noticed))
@@ -322,9 +320,9 @@ def _load_cells(connection: duckdb.DuckDBPyConnection, path: Path, reading: Read
 def _load_texts(
     connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], reading: Reading, many: bool
 ) -> LoadedRows:
-    """Load delimited texts with one header, to disk where they are large; an empty field is missing, in quotes or not.
+    """Load delimited texts with one header, to disk if they are large; an empty field is missing, quoted or not.
 
-    The `key=value` folders of many files are columns, behind those of the files.
+    The `key=value` folders of many files are columns after those of the files.
     """
     store = None
     size = sum(path.stat().st_size for path in paths)
@@ -348,7 +346,7 @@ def _load_texts(
 
 
 def check_header(first: DelimitedText, text: DelimitedText, keys: Sequence[str], others: Sequence[str]) -> None:
-    """Raise where a file, or its `key=value` folders, have other columns than the first, or in another order."""
+    """Raise if a file, or its `key=value` folders, have other columns than the first, or another order."""
     ours, theirs = (*first.header.names, *keys), (*text.header.names, *others)
     if ours == theirs:
         return
@@ -361,7 +359,7 @@ def check_header(first: DelimitedText, text: DelimitedText, keys: Sequence[str],
 def _load_delimited(
     connection: duckdb.DuckDBPyConnection, text: DelimitedText, rewrite: bool, parts: Sequence[str | None], first: bool
 ) -> None:
-    """Load one delimited text, again as a plain copy where DuckDB cannot read it as it is."""
+    """Load one delimited text, via a plain copy if DuckDB cannot read it."""
     for again in (rewrite, True):
         with as_utf8(text, again) as copy:
             try:
@@ -412,14 +410,14 @@ def _store(connection: duckdb.DuckDBPyConnection, content: Any, columns: int) ->
 
 
 def _renamed(origin: str, names: tuple[str, ...], columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of columns, or those that somebody gives them."""
+    """Return the names of columns, or the declared ones."""
     if columns and len(columns) != len(names):
         raise refusal("names_given_columns", origin=origin, columns=len(columns), names=len(names))
     return checked_header(origin, tuple(columns) or names)
 
 
 def _without_missing(connection: duckdb.DuckDBPyConnection, columns: int, missing: Sequence[str]) -> dict[str, str]:
-    """Write what stands for the columns in which a text may mean a missing value."""
+    """Return the expressions of the columns in which a text may mean a missing value."""
     texts = ", ".join(map(literal, missing))
     values = {}
     for name, kind in zip((f"c{i}" for i in range(columns)), connection.sql("SELECT * FROM rows").types, strict=False):
@@ -430,7 +428,7 @@ def _without_missing(connection: duckdb.DuckDBPyConnection, columns: int, missin
 
 
 def parquet_part(path: Path, column: str, values: Sequence[str], complete: bool) -> pa.Table:
-    """Read the rows of a Parquet file with certain values in one column, without it; perhaps the complete ones only."""
+    """Read the rows of a Parquet file with certain values in one column, without it; optionally only complete ones."""
     kept = f"{column} IN ({', '.join(map(literal, values))})" + (" AND COLUMNS(*) IS NOT NULL" if complete else "")
     with readable(str(path)), connect() as connection:
         query = f"SELECT * EXCLUDE ({column}) FROM read_parquet({path_literal(path)}) WHERE {kept}"
@@ -438,18 +436,18 @@ def parquet_part(path: Path, column: str, values: Sequence[str], complete: bool)
 
 
 BYTES_OF_A_THREAD = 1 << 30
-"""Under a limit of address space DuckDB gets one thread for so much of it; each has a stack and an arena of its own."""
+"""Under a limit of address space, DuckDB gets one thread per this amount, because each has its own stack and arena."""
 
 _stores = count()
 
 
 def connect(reading: Reading | None = None) -> duckdb.DuckDBPyConnection:
-    """Open a database of our own in memory, which works in a private folder where that is short."""
+    """Open an in-memory database, which spills to a private folder if memory is short."""
     connection: duckdb.DuckDBPyConnection = interruptible(duckdb.connect())
     connection.execute("SET preserve_insertion_order = true")
     connection.execute("SET enable_progress_bar = false")
-    connection.execute("SET TimeZone = 'UTC'")  # an instant has one text, wherever it is read
-    threads, allowed = workers(), allowed_bytes()  # DuckDB looks at the machine, and knows nothing of either
+    connection.execute("SET TimeZone = 'UTC'")  # an instant has one text everywhere
+    threads, allowed = workers(), allowed_bytes()  # DuckDB only considers the machine
     if allowed is not None:
         threads = max(1, min(threads, allowed // BYTES_OF_A_THREAD))
     connection.execute(f"SET threads = {threads}")
@@ -461,7 +459,7 @@ def connect(reading: Reading | None = None) -> duckdb.DuckDBPyConnection:
 
 
 def memory_limit(reading: Reading | None = None) -> int | None:
-    """Return how many bytes a database may hold: what is declared, or half of what there is; None: nobody knows."""
+    """Return the memory limit of a database: the declared one, or half of the available memory; None if unknown."""
     if reading is not None and reading.memory is not None:
         return read_size("memory", reading.memory)
     there = machine_bytes()
@@ -469,7 +467,7 @@ def memory_limit(reading: Reading | None = None) -> int | None:
 
 
 def use_store(connection: duckdb.DuckDBPyConnection, reading: Reading) -> Path:
-    """Let tables be made in a file of the private folder, where they are compressed and need no memory."""
+    """Create tables in a file of the private folder, where they are compressed and need no memory."""
     path = spill_folder(reading.spill) / f"rows-{next(_stores)}.duckdb"
     connection.execute(f"ATTACH {literal(str(path))} AS store")
     connection.execute("USE store")
@@ -478,7 +476,7 @@ def use_store(connection: duckdb.DuckDBPyConnection, reading: Reading) -> Path:
 
 @contextmanager
 def readable(origin: str) -> Iterator[None]:
-    """Say in a sentence that a source cannot be read; a lack of memory or of disk is none of its faults."""
+    """Turn errors of reading a source into a sentence; a lack of memory or of disk space is reported as such."""
     try:
         yield
     except (duckdb.Error, pa.ArrowException) as error:
@@ -487,7 +485,7 @@ def readable(origin: str) -> Iterator[None]:
 
 
 def unwritable(error: Exception) -> Exception:
-    """Say that a file cannot be written, as the operating system does."""
+    """Return the operating system's error for a file that cannot be written."""
     number = re.search(r'"errno":"(\d+)"', str(error))
     if number is not None:
         return OSError(int(number[1]), os.strerror(int(number[1])))
@@ -495,7 +493,7 @@ def unwritable(error: Exception) -> Exception:
 
 
 def _lack(error: Exception) -> Exception | None:
-    """Return a lack of memory as Python has it; DuckDB passes on what it met while it read a frame of ours."""
+    """Return a lack of memory as a Python error; DuckDB passes on errors of reading a frame."""
     text = str(error)
     if "temporary" in text.lower() and ("space" in text or "temp_directory" in text):
         return BadInputError(t("engines.no_room_to_spill"))

@@ -1,8 +1,7 @@
-"""Reading what stands in loaded texts, column by column: blanks around values, numbers and dates as people write them.
+"""Parsing loaded texts, column by column: blanks around values, numbers and dates in usual notations.
 
-What a column is, is looked at in a few rows first, so that plain columns cost one cheap pass; every decision is then
-made on all rows, by counting their distinct values. Nothing is changed: a column that is read otherwise than it is
-written gets an expression.
+The kind of a column is first tested on a few rows, so that plain columns cost one cheap pass; every decision then uses
+all rows, by counting distinct values. Nothing is changed: a column in another notation gets an expression.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,12 +20,12 @@ from sfumato.texts.catalogue import refusal, t
 
 LOOKED_AT = 1000
 MEASURED = 0.3
-"""From this share of the texts looked at on a column may be one of numbers or dates."""
+"""The least share of numbers or dates among the sampled texts of such a column."""
 
 
 MOST_VALUES = 1_000_000
 MOST_COLUMNS = 50
-"""The values and columns of a table up to which those of all columns are counted at once."""
+"""The most values and columns of a table for which all columns are counted at once."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +34,13 @@ class CountedColumn:
 
     values: pa.Table
     codes: NDArray[np.int64]
-    """For every row the place of its value."""
+    """For each row the index of its value."""
 
 
 def count_values(connection: duckdb.DuckDBPyConnection, columns: int) -> dict[str, CountedColumn]:
     """Count the distinct values of all columns of a small table of texts, also in a table `counted`.
 
-    A statement for every column would cost more than its rows do. Of a large table nothing is counted beforehand.
+    A statement for each column would cost more than its rows. Large tables are not counted in advance.
     """
     [(rows,)] = connection.execute("SELECT count(*) FROM rows").fetchall()
     if not 0 < rows * columns <= MOST_VALUES or columns > MOST_COLUMNS:
@@ -70,7 +69,7 @@ def _counted_column(texts: pa.Array) -> CountedColumn:
 
 @dataclass(frozen=True)
 class RowColumn:
-    """A column of `rows`, and the expression over it that is its text."""
+    """A column of `rows`, and the expression of its text."""
 
     base: str
     text: str
@@ -78,7 +77,7 @@ class RowColumn:
 
     @property
     def values(self) -> str:
-        """Write a query of its distinct values, as texts t, with the number n of rows of each."""
+        """Return a query of its distinct values, as texts t, with the number n of rows of each."""
         distinct = f"SELECT {self.base}, count(*) AS n FROM rows GROUP BY ALL"
         if self.is_counted:
             distinct = f"SELECT t AS {self.base}, n FROM counted WHERE base = '{self.base}'"
@@ -87,10 +86,10 @@ class RowColumn:
 
 @dataclass(frozen=True)
 class Settled:
-    """How the columns of a source are read: an expression for each that is changed, its notation, what is said."""
+    """How the columns of a source are read: changed expressions, notations, notices."""
 
     expressions: Mapping[str, str] = field(default_factory=dict)
-    """By the engine's own names of columns."""
+    """By the engine's internal names of columns."""
 
     notations: Mapping[str, str] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
@@ -104,10 +103,10 @@ def settle(
     values: Mapping[str, str],
     counted: Mapping[str, CountedColumn],
 ) -> Settled:
-    """Find out how the texts of `rows` are to be read; `trims` says whether blanks around values mean nothing.
+    """Determine how the texts of `rows` are read; `trims` is whether blanks around values are ignored.
 
-    `values` has what stands for a column already, where that is not the column itself; `counted` the values
-    of columns whose values were counted before.
+    `values` has the expressions of columns that are already changed, `counted` the values of columns that were
+    counted before.
     """
     reading.check_columns(names)
     kinds = connection.sql("SELECT * FROM rows").types
@@ -143,7 +142,7 @@ def settle(
 
 
 def _trimmed(column: RowColumn, reading: Reading) -> RowColumn:
-    """Write the expression that takes blanks away; what means missing without them is missing."""
+    """Return the expression that trims blanks; a trimmed missing text is missing."""
     bare, missing = f"trim({column.text}, {literal(notation.BLANKS)})", ", ".join(map(literal, ("", *reading.na)))
     return replace(column, text=f"CASE WHEN {bare} NOT IN ({missing}) THEN {bare} END")
 
@@ -176,7 +175,7 @@ def _blank_notice(origin: str, blanks: Mapping[str, int]) -> list[str]:
 def _candidates(
     connection: duckdb.DuckDBPyConnection, columns: Mapping[str, RowColumn], reading: Reading
 ) -> tuple[list[str], bool]:
-    """List the columns that may need reading, and say whether one that needs none has decimal points."""
+    """List the columns that may need parsing, and return whether another one has decimal points."""
     listed = ", ".join(column.text for column in columns.values())
     few = connection.sql(f"SELECT {listed} FROM rows LIMIT {LOOKED_AT}").to_arrow_table()
     candidates: list[str] = []
@@ -204,7 +203,7 @@ def _candidates(
 
 
 def _number_counts(connection: duckdb.DuckDBPyConnection, column: RowColumn) -> notation.NumberCounts:
-    """Count the ways in which the values of a column are written."""
+    """Count the notations in the values of a column."""
     comma, point, unclear, plain = (
         _fits("t", pattern) for pattern in (notation.COMMA, notation.POINT, notation.EITHER, notation.PLAIN)
     )
@@ -223,7 +222,7 @@ def _number_counts(connection: duckdb.DuckDBPyConnection, column: RowColumn) -> 
 
 
 def _count(condition: str) -> str:
-    """Write how many rows fulfil a condition, among values t of n rows each."""
+    """Return the SQL for the number of rows that satisfy a condition, among values t of n rows each."""
     return f"coalesce(sum(n) FILTER (WHERE {condition}), 0)::BIGINT"
 
 
@@ -237,7 +236,7 @@ def _wanted(
     reading: Reading,
     counts: Mapping[str, notation.NumberCounts],
 ) -> dict[str, notation.NumberStyle]:
-    """Take the ways of writing that somebody declared; a value that is no number so written is an error."""
+    """Return the declared notations; a value that does not fit is an error."""
     styles: dict[str, notation.NumberStyle] = {}
     asked: list[tuple[str, notation.NumberStyle]] = [(name, "comma") for name in reading.decimal_comma]
     asked += [(name, "point") for name in reading.decimal_point]
@@ -256,7 +255,7 @@ def _wanted(
 
 
 def _number(column: str, style: notation.NumberStyle) -> str:
-    """Write the expression that gives a number its point and takes its thousands away."""
+    """Return the expression that writes a number with a point and without thousands separators."""
     pattern, thousands = (
         (notation.COMMA, f".{notation.SPACES}") if style == "comma" else (notation.POINT, f",{notation.SPACES}")
     )
@@ -269,7 +268,7 @@ def _number(column: str, style: notation.NumberStyle) -> str:
 
 
 def _date_counts(connection: duckdb.DuckDBPyConnection, column: RowColumn) -> notation.DateCounts | None:
-    """Count the dates of the form that the first values of a column have."""
+    """Count the dates in the form of the first values of a column."""
     forms = ", ".join(_count(_fits("t", form.pattern)) for form in notation.DATE_FORMS)
     counts = connection.execute(f"SELECT {forms} FROM {column.values}").fetchall()[0]
     form, dates = max(zip(notation.DATE_FORMS, counts, strict=True), key=lambda pair: pair[1])
@@ -286,7 +285,7 @@ def _date_counts(connection: duckdb.DuckDBPyConnection, column: RowColumn) -> no
 
 
 PLACES = (r"^([0-9]{1,2})[^0-9]", r"^[0-9]{1,2}[^0-9]([0-9]{1,2})[^0-9]")
-"""The first and the second number of a date whose year comes last."""
+"""The first and the second number of a date that ends with the year."""
 
 
 def _day(column: str, formats: Sequence[str]) -> str:
@@ -295,7 +294,7 @@ def _day(column: str, formats: Sequence[str]) -> str:
 
 
 def _date(connection: duckdb.DuckDBPyConnection, column: RowColumn, counts: notation.DateCounts, order: str) -> str:
-    """Write the expression that gives a date the ISO way, with its time where any value has one."""
+    """Return the expression of a date in ISO format, with its time if any value has one."""
     day = _day(column.text, counts.form.formats[order])
     timed = connection.execute(f"SELECT bool_or(contains(t, ':')) FROM {column.values}").fetchall()[0][0]
     text = f"strftime({day}, '{'%Y-%m-%d %H:%M:%S' if timed else '%Y-%m-%d'}')"

@@ -1,12 +1,12 @@
-"""Published rows on their way out.
+"""Writing published rows.
 
-Without neutral columns what is published follows from counts alone: the distinct published rows are put in order, each
-as often as it is counted, and the source is not read again. With neutral columns rows are read once more; their codes
-are found anew, so that no link from rows to cells is kept. The order of a file depends on nothing but what its rows
-show: a digest of that decides. Of many rows it is a digest of what they show without their neutral columns, then one of
-these; so the sort moves neutral columns and a number, not all texts, and the digest is DuckDB's hash, not an MD5.
+Without neutral columns, the published rows follow from counts alone: the distinct rows are ordered, each repeated by
+its count, and the source is not read again. With neutral columns, rows are read once more and their codes computed
+again, so that no link from rows to cells is stored. The order of a file depends only on the content of its rows, by a
+digest. For many rows it is first a digest without the neutral columns, then one of these. So only neutral columns and a
+number are sorted, and the digest is DuckDB's hash instead of MD5.
 
-Writing rows to a file, from a query or a stream: CSV by DuckDB, Parquet batch by batch.
+DuckDB writes CSV from a query or a stream; Parquet is written batch by batch.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ Rows: TypeAlias = str | pa.RecordBatchReader
 ROWS_AT_ONCE = 1 << 16
 
 SCHEMA = b"ARROW:schema"
-"""Under this name a Parquet file says which types of Arrow its columns had."""
+"""The key under which a Parquet file stores the Arrow types of its columns."""
 
 
 def plain(schema: pa.Schema) -> pa.Schema:
-    """Return a schema in which texts are texts, not numbers with a list of texts: how they travel is nobody's type."""
+    """Return a schema with plain texts instead of dictionaries, whose encoding is no type of the data."""
     kinds = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in schema]
     return pa.schema(list(zip(schema.names, kinds, strict=True)))
 
@@ -53,13 +53,13 @@ def save(connection: duckdb.DuckDBPyConnection, rows: Rows, names: list[str], pa
 
 
 def write_table(content: pa.Table, path: Path, format: str) -> int:
-    """Write a small table of our own making as `shuffled_table` has it; return the number of its rows."""
+    """Write a small table in the order of `shuffled_table`; return the number of its rows."""
     with connect() as connection:
         return save(connection, _shuffled(connection, content), list(content.column_names), path, format)
 
 
 def shuffled_table(content: pa.Table) -> pa.Table:
-    """Return a small table of our own making in an order that depends on nothing but what its rows show."""
+    """Return a small table in an order that depends only on the content of its rows."""
     with connect() as connection:
         return connection.sql(_shuffled(connection, content)).to_arrow_table().rename_columns(content.column_names)
 
@@ -73,11 +73,11 @@ def _shuffled(connection: duckdb.DuckDBPyConnection, content: pa.Table) -> str:
 def _save_csv(connection: duckdb.DuckDBPyConnection, rows: Rows, names: list[str], temporary: str) -> int:
     header = ", ".join(literal(name) for name in names)
     texts = ", ".join(f"o{i}::VARCHAR" for i in range(len(names)))
-    if len(names) == 1:  # a missing value alone would be an empty line, which readers skip
+    if len(names) == 1:  # a single missing value would be an empty line, which readers skip
         texts = "coalesce(o0::VARCHAR, '')"
     columns = ", ".join(f"h{i}" for i in range(len(names)))
     if not isinstance(rows, str):
-        with connect() as other:  # a stream may come from this one, which then cannot do that too
+        with connect() as other:  # the stream may come from this connection, which cannot do both
             other.register("stream", rows)
             return _save_csv(other, "SELECT * FROM stream", names, temporary)
     written = connection.execute(
@@ -89,7 +89,7 @@ def _save_csv(connection: duckdb.DuckDBPyConnection, rows: Rows, names: list[str
 
 
 def _save_parquet(connection: duckdb.DuckDBPyConnection, rows: Rows, names: list[str], temporary: str) -> int:
-    import pyarrow.parquet as pq  # slow to import, and needed for Parquet files alone
+    import pyarrow.parquet as pq  # importing is slow, and only Parquet files need it
 
     written = 0
     batches = connection.sql(rows).to_arrow_reader(ROWS_AT_ONCE) if isinstance(rows, str) else rows
@@ -105,22 +105,22 @@ def _save_parquet(connection: duckdb.DuckDBPyConnection, rows: Rows, names: list
 
 LARGEST = 1 << 62
 MANY_ROWS = 100_000
-"""Above so many rows they are ordered by a cheaper digest."""
+"""The number of rows above which a cheaper digest orders them."""
 
 MOST_LISTED = 4096
-"""Up to so many distinct texts of a column are handed on as numbers with a list of them, which costs a third."""
+"""The most distinct texts of a column that are sent as a dictionary, at a third of the cost."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """Distinct rows made of texts: of every column its distinct texts and their codes by row; how often rows stand."""
+    """Distinct rows made of texts: the distinct texts of each column with their codes by row, and counts of rows."""
 
     columns: Mapping[str, tuple[pa.Array, NDArray[np.int32]]]
     counts: NDArray[np.int64]
 
     @property
     def rows(self) -> int:
-        """The number of rows, each as often as it stands."""
+        """The number of rows, counted with repetition."""
         return int(self.counts.sum())
 
     def taken(self, places: NDArray[np.int64], counts: NDArray[np.int64]) -> Shown:
@@ -128,7 +128,7 @@ class Shown:
         return Shown({name: (texts, codes[places]) for name, (texts, codes) in self.columns.items()}, counts)
 
     def lean(self) -> Shown:
-        """Forget texts that no row shows: a file that lists them would tell of records that it leaves out."""
+        """Remove texts that no row shows: a file that lists them would reveal suppressed records."""
         columns = {}
         for name, (texts, codes) in self.columns.items():
             used = np.flatnonzero(np.bincount(codes, minlength=len(texts)))
@@ -138,7 +138,7 @@ class Shown:
         return replace(self, columns=columns)
 
     def joined(self) -> tuple[Shown, NDArray[np.int64]]:
-        """Make equal rows one, and say which one every row became."""
+        """Merge equal rows; return also the new index of each row."""
         key, size = np.zeros(len(self.counts), np.int64), 1
         for texts, codes in self.columns.values():
             if size * len(texts) > LARGEST:
@@ -162,7 +162,7 @@ class Shown:
         return pa.RecordBatchReader.from_batches(schema, self._batches([self.columns[name] for name in order], schema))
 
     def beside(self, rows: pa.RecordBatchReader, others: Sequence[str], order: Sequence[str]) -> pa.RecordBatchReader:
-        """Put what distinct rows show beside a stream of their numbers and of other columns, in this order."""
+        """Join the texts of distinct rows to a stream of their numbers and of other columns, in this order."""
         kinds = {name: field.type for name, field in zip(others, list(rows.schema)[1:], strict=True)}
         kinds |= {name: _kind(texts) for name, (texts, _) in self.columns.items()}
         schema = pa.schema([(f"o{i}", kinds[name]) for i, name in enumerate(order)])
@@ -189,7 +189,7 @@ class Shown:
 
 
 def _kind(texts: pa.Array) -> pa.DataType:
-    """Say as what a column of these texts is handed on."""
+    """Return the Arrow type for a column of these texts."""
     few = pa.types.is_string(texts.type) and len(texts) <= MOST_LISTED
     return pa.dictionary(pa.int32(), texts.type) if few else texts.type
 
@@ -197,13 +197,13 @@ def _kind(texts: pa.Array) -> pa.DataType:
 def _texts(texts: pa.Array, codes: NDArray[np.int32]) -> pa.Array:
     if not pa.types.is_dictionary(_kind(texts)):
         return texts.take(number_column(codes))
-    there = texts.drop_null()  # Parquet's lists have no missing text: it is a missing number instead
+    there = texts.drop_null()  # a missing text is a missing index, because Parquet's dictionaries have none
     numbers = number_column(codes, codes != len(there)) if len(there) < len(texts) else number_column(codes)
     return pa.DictionaryArray.from_arrays(numbers, there)
 
 
 def shown_rows(connection: duckdb.DuckDBPyConnection, placement: Placement, layout: Layout) -> Shown:
-    """Return what is published where no neutral column is, in the order in which it is written."""
+    """Return the published rows without neutral columns, in writing order."""
     every = entries(placement, layout)
     if layout.permuted:
         every = _dealt(connection, every, placement, layout)
@@ -215,7 +215,7 @@ def shown_rows(connection: duckdb.DuckDBPyConnection, placement: Placement, layo
 def numbered_rows(
     connection: duckdb.DuckDBPyConnection, placement: Placement, layout: Layout
 ) -> tuple[Shown, NDArray[np.int64]]:
-    """Return what is published beside neutral columns, in order, and which of it every entry of a placement shows."""
+    """Return the published rows besides neutral columns, in order, and the row of each entry of a placement."""
     shown, number = entries(placement, layout).joined()
     order = _ordered(connection, shown, {})
     place = np.empty(len(order), np.int64)
@@ -224,7 +224,7 @@ def numbered_rows(
 
 
 def entries(placement: Placement, layout: Layout) -> Shown:
-    """Return what the rows of every entry of a placement show."""
+    """Return the published texts of each entry of a placement."""
     columns = {}
     for column, numbers in chain(
         ((column, placement.group) for column in layout.by_group),
@@ -240,9 +240,10 @@ def entries(placement: Placement, layout: Layout) -> Shown:
 
 
 def _dealt(connection: duckdb.DuckDBPyConnection, shown: Shown, placement: Placement, layout: Layout) -> Shown:
-    """Deal the permuted columns out anew within each group: both sides in the order of what they themselves show.
+    """Permute columns within each group: both sides are sorted by their own published content.
 
-    The pairing is a function of the two published margins of the group, so it tells nothing about who had what.
+    The pairing is a function of the two published margins of the group, so it reveals nothing about who had which
+    value.
     """
     sides, ends = [], []
     for permuted in (False, True):
@@ -262,9 +263,9 @@ def _dealt(connection: duckdb.DuckDBPyConnection, shown: Shown, placement: Place
 def _ordered(
     connection: duckdb.DuckDBPyConnection, shown: Shown, within: Mapping[str, NDArray[np.int64]]
 ) -> NDArray[np.int64]:
-    """Order distinct rows by a digest of what they show, within groups where some are named.
+    """Order distinct rows by a digest of their content, within groups if given.
 
-    Within groups it decides who is paired with whom, so there it is the digest that all engines have.
+    Within groups the order decides the pairing, so there it is the digest that all engines have.
     """
     outputs = [f"o{i}" for i in range(len(shown.columns))]
     content = shown.table({**within, "place": np.arange(len(shown.counts))})
@@ -279,7 +280,7 @@ def _ordered(
 def parts_of(
     placement: Placement, entry: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> dict[str, dict[str, NDArray[np.int64]]]:
-    """Say which rows of a cell belong to which entry: of cells that stay whole, and of split ones, by places."""
+    """Return the rows of each cell by entry: of whole cells, and of split ones by index."""
     in_order = (placement.cell[1:] > placement.cell[:-1]).all()
     order = np.arange(len(placement.cell)) if in_order else np.lexsort((placement.group, placement.cell))
     cell, group, number = placement.cell[order], entry[order], placement.count[order]
@@ -295,7 +296,7 @@ def parts_of(
 
 
 def text_tables(layout: Layout) -> dict[str, pa.Table]:
-    """Return what is shown by group, and what by cell, as tables to be joined."""
+    """Return the texts by group and by cell, as tables to be joined."""
     groups = {f"t{i}": _texts_of(column) for i, column in enumerate(layout.by_group)}
     if layout.group_labels is not None:
         groups["label"] = number_column(layout.group_labels)

@@ -1,1 +1,1 @@
-"""PostgreSQL behind the protocol: the server counts, and what is published streams through Arrow into the writer."""
+"""PostgreSQL: the server counts, and published rows stream through Arrow into the writer."""

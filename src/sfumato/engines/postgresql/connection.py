@@ -1,12 +1,10 @@
-"""One connection to a server, in one transaction: everything that is read comes from the same rows.
+"""A connection to a server, in one transaction, so that all reads see the same rows.
 
-Values come as Arrow, and go up into temporary tables, which the server forgets with the connection. What goes wrong is
-told in a sentence, without the user's name and without anything of the statement.
+Values are received as Arrow, and sent to temporary tables, which the server deletes with the connection. Errors become
+a sentence without the user's name and without the statement.
 
-Where a table on a server is: `postgresql://user@host:5432/census#schema.table`.
-
-Before the `#` stands what libpq takes, with all its parameters but secrets; behind it the table as SQL writes names,
-except that a name without quotes is taken exactly as it stands.
+The address of a table is `postgresql://user@host:5432/census#schema.table`. Before the `#` is libpq's syntax, with all
+its parameters but secrets; after it the table as in SQL, except that an unquoted name is case-sensitive.
 """
 
 import os
@@ -33,31 +31,31 @@ SETTINGS = {
     "idle_in_transaction_session_timeout": "0",
     "synchronize_seqscans": "off",
 }
-"""So that a value has one text, a search may take its time between two queries, and a look at rows sees the same."""
+"""Settings for a unique text per value, long pauses between queries, and equal samples of rows."""
 
 LOST = ("08", "57P")
-"""How the codes begin of a connection that is no more."""
+"""The first characters of error codes of a lost connection."""
 
 LOST_WORDS = ("terminating connection", "closed the connection", "no connection", "SSL SYSCALL", "could not receive")
 READ_ONLY = "25006"
 TOO_LONG = " holds a long 32-bit number: "
-"""Stands between a column and its number where one is refused: the server says so by failing to read that."""
+"""Text between a column and its number in the server's error about a number that is too long."""
 
 INSTALL = 'pip install "sfumato[postgresql]"'
 
 
 def quoted(name: str) -> str:
-    """Write the name of a column or table in SQL, whatever characters it has."""
+    """Return the name of a column or table in SQL, with any characters."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """Write a text in SQL; a text of a server never has the character 0, so nothing is equal to one that has."""
+    """Return a text in SQL; a text of a server never contains the character 0, so nothing equals one that does."""
     return "'" + text.replace("'", "''") + "'"
 
 
 class Session:
-    """A connection, and what is asked of the server through it; one question at a time."""
+    """A connection with its queries, one at a time."""
 
     def __init__(self, uri: str, origin: str) -> None:
         self.origin = origin
@@ -75,20 +73,20 @@ class Session:
         self.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
 
     def query(self, statement: str) -> pa.Table:
-        """Ask for a table."""
+        """Return the result of a query as a table."""
         with self._asking() as cursor:
             cursor.execute(statement)
             table: pa.Table = cursor.fetch_arrow_table()
             return table
 
     def execute(self, statement: str) -> None:
-        """Let the server do something that has no answer."""
+        """Execute a statement without a result."""
         with self._asking() as cursor:
             cursor.execute(statement)
 
     @contextmanager
     def stream(self, statement: str) -> Iterator[pa.RecordBatchReader]:
-        """Ask for rows that are read while they come; who reads them need not understand what goes wrong on the way."""
+        """Return the rows of a query as a stream; errors on the way are translated."""
         failed: list[Exception] = []
         with self._asking() as cursor:
             cursor.execute(statement)
@@ -99,19 +97,19 @@ class Session:
                 raise (self.told(failed[0]) if failed else error) from None
 
     def upload(self, name: str, content: pa.Table) -> None:
-        """Bring a table up as a temporary one."""
+        """Upload a table as a temporary one."""
         with self._asking() as cursor:
             cursor.adbc_ingest(name, content, mode="create", temporary=True)
         self.execute(f"ANALYZE pg_temp.{name}")
 
     def interrupt(self) -> None:
-        """End the question that is asked, from another thread."""
+        """Cancel the running query, from another thread."""
         cursor = self._running
         if cursor is not None:
             cursor.adbc_cancel()
 
     def close(self) -> None:
-        """Leave the server; it forgets the temporary tables."""
+        """Close the connection; the server deletes the temporary tables."""
         with suppress(Exception):
             self._connection.close()
 
@@ -132,7 +130,7 @@ class Session:
                 self._running = None
 
     def told(self, error: Exception) -> BadInputError | MemoryError:
-        """Say what a server or the way to it did."""
+        """Return the error of a server or of the connection as a sentence."""
         if isinstance(error, pa.ArrowMemoryError):
             return MemoryError(str(error))
         if (long := re.search(rf'(\w+|"(?:[^"]|"")*"){TOO_LONG}', str(error))) is not None:
@@ -148,7 +146,7 @@ class Session:
 
 
 def _watched(rows: pa.RecordBatchReader, failed: list[Exception]) -> Iterator[pa.RecordBatch]:
-    """Pass batches on, and keep what goes wrong on the way."""
+    """Pass batches on, and store errors on the way."""
     try:
         yield from rows
     except Exception as error:
@@ -157,7 +155,7 @@ def _watched(rows: pa.RecordBatchReader, failed: list[Exception]) -> Iterator[pa
 
 
 def _driver() -> Any:
-    """Load the Arrow driver, where it is installed."""
+    """Load the Arrow driver, if it is installed."""
     try:
         import adbc_driver_postgresql.dbapi as driver
     except ImportError:
@@ -166,7 +164,7 @@ def _driver() -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """Take from a driver's message what the server says: nothing of the statement, of the user, or of a secret."""
+    """Return the server's message from a driver's error, without statement, user or secrets."""
     text = re.split(r"\s*Query was:|\s*LINE \d+:|\nDETAIL:|\nHINT:|\nCONTEXT:", str(error))[0]
     said = re.search(r"(?:ERROR|FATAL|PANIC):\s+(.*)", text)
     text = said[1] if said else " ".join(text.split())
@@ -182,7 +180,7 @@ TABLE = re.compile(rf"(?:({NAME})\.)?({NAME})", re.DOTALL)
 
 @dataclass(frozen=True)
 class Address:
-    """A server's database, and a table in it; without a schema it is the table that the role sees by this name."""
+    """A server's database, and a table in it; without a schema the table that the role finds by this name."""
 
     uri: str
     schema: str | None
@@ -190,7 +188,7 @@ class Address:
 
 
 def address_of(source: str, origin: str) -> Address:
-    """Read an address."""
+    """Parse an address."""
     uri, mark, table = source.partition("#")
     parts = TABLE.fullmatch(table)
     if parts is None:

@@ -1,7 +1,6 @@
-"""The verbs on PostgreSQL: the server counts, and the rows that are published stream into DuckDB, which writes them.
+"""The verbs on PostgreSQL: the server counts, and the published rows stream into DuckDB, which writes them.
 
-The rows of a cell are found again by their values, not by their places: nothing is numbered, nothing is copied, and a
-view will do.
+The rows of a cell are found by their values, not by numbers, so nothing is copied, and a view suffices.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,15 +23,15 @@ from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import refusal, t
 
 SEED = 20
-"""Of samples: the same rows at every call."""
+"""The seed of samples: the same rows at every call."""
 
 BATCH = 1 << 17
 FEW_ROWS = 10_000
-"""By so many rows most columns are told that have equal values."""
+"""The number of rows by which most columns with equal values are recognized."""
 
 
 class PostgreSQLEngine:
-    """Rows of a table or view on a server; columns are called c0, c1, ... inside, so any name is a good one outside."""
+    """Rows of a table or view on a server; columns have internal names c0, c1, ..., so any name is valid outside."""
 
     name: ClassVar[str] = "postgresql"
 
@@ -47,12 +46,12 @@ class PostgreSQLEngine:
 
     @classmethod
     def takes(cls, source: Any) -> bool:
-        """Take the URL of a server."""
+        """Accept the URL of a server."""
         return is_server(source)
 
     @classmethod
     def open(cls, source: Any, reading: protocol.Reading) -> Self:
-        """Open a table on a server: from now on the rows are seen as they are at this moment."""
+        """Open a table on a server: all later reads see the rows of this moment."""
         if not is_server(source):
             raise refusal("postgresql_opens_postgresql", origin=reading.origin)
         address = address_of(source, reading.origin)
@@ -66,19 +65,19 @@ class PostgreSQLEngine:
 
     @property
     def nested(self) -> Mapping[str, str]:
-        """The columns of arrays, of bytes, and of types whose values have no text that engines share."""
+        """The columns of arrays, of bytes, and of types whose values have no common text of all engines."""
         columns = zip(self.columns, self._source.described, self._source.kinds, strict=True)
         return {name: nested_name(described) for name, described, kind in columns if kind is None}
 
     @property
     def texts(self) -> frozenset[str]:
-        """The columns that are texts by their types, or because somebody says so."""
+        """The columns that are texts by their types, or by declaration."""
         typed = {self.columns[place] for place in self._source.texts}
         return frozenset(typed - self.notations.keys() | set(self._reading.as_written))
 
     @cached_property
     def row_count(self) -> int:
-        """The number of rows that are seen."""
+        """The number of rows."""
         return int(self._session.query(f"SELECT count(*) FROM {self._source.relation}")[0][0].as_py())
 
     def digest(self, columns: Sequence[str] = ()) -> str:
@@ -95,14 +94,14 @@ class PostgreSQLEngine:
         return distinct_in(self._listed(column, self._counting([column], complete)))
 
     def distinct_by(self, rule: protocol.Rule, column: str, complete: Sequence[str] = ()) -> protocol.DistinctValues:
-        """List what a rule makes of the texts of a column, and of how many texts each."""
+        """List the results of a rule for the texts of a column, each with its number of texts."""
         counting, text = self._counting([column], complete), ruled("t0", rule)
         answer = f"SELECT {text} AS t, sum(n)::int8 AS n, count(t0) AS kinds FROM ({counting}) AS counted GROUP BY 1"
         table = by_text(self._listed(column, answer), 1)
         return replace(distinct_in(table), kinds=table["kinds"].to_numpy())
 
     def all_different(self, columns: Sequence[str]) -> list[str]:
-        """Say which of some columns have another value in every row: a few rows rule most out."""
+        """Return those of some columns whose values are all different; a few rows exclude most."""
         for few in (f" LIMIT {FEW_ROWS}", ""):
             if not columns:
                 break
@@ -123,7 +122,7 @@ class PostgreSQLEngine:
         return distinct_in(self._session.query(counting))
 
     def facts(self, column: str) -> protocol.ColumnFacts:
-        """Say what the whole of a column is like, in one pass."""
+        """Return facts of a whole column, in one pass."""
         answer = self._session.query(column_facts(self._text(column), self._rows))
         return protocol.ColumnFacts(*(values[0].as_py() for values in answer.columns))
 
@@ -134,8 +133,8 @@ class PostgreSQLEngine:
     def count_cells(self, codings: Sequence[protocol.Coding]) -> protocol.CountedCodes:
         """Count the distinct tuples of codes; rows with a text that has no code are dropped and counted.
 
-        The server counts tuples of texts, which it does in parallel, and these get their codes in DuckDB: to bring
-        the codes up and join them there was measured to cost more (docs/decisions/0003).
+        The server counts tuples of texts in parallel, and DuckDB codes these; joining codes on the server costs more
+        (docs/decisions/0003).
         """
         counted = self._received_tuples(codings).count_cells(received(codings))
         self._last = None
@@ -144,7 +143,7 @@ class PostgreSQLEngine:
         return replace(counted, link=link)
 
     def cell_number(self, codings: Sequence[protocol.Coding]) -> int:
-        """Count how many distinct tuples of codes there are; the tuples wait for `count_cells`."""
+        """Count the distinct tuples of codes; the tuples are kept for `count_cells`."""
         return self._received_tuples(codings).cell_number(received(codings))
 
     def tuples(self, columns: Sequence[str], link: str) -> protocol.Tuples:
@@ -182,7 +181,7 @@ class PostgreSQLEngine:
         return self._counted_lists(f"SELECT {items} AS items FROM {self._rows}")
 
     def gathered(self, who: str, item: str) -> protocol.CountedLists:
-        """Count the distinct lists that rows of (who, item) make; items in the order of their texts."""
+        """Count the distinct lists of rows of (who, item); items in the order of their texts."""
         owner, text = f"c{self.columns.index(who)}", self._text(item)
         if not self._reading.as_it_stands:
             lost = self._session.query(f"SELECT {text} FROM {self._rows} WHERE {owner} IS NULL LIMIT 1")
@@ -201,12 +200,12 @@ class PostgreSQLEngine:
         return place, kind
 
     def _text(self, column: str) -> str:
-        """Write the text of a column of `rows`."""
+        """Return the SQL of the text of a column of `rows`."""
         place, kind = self._kind(column)
         return kind.text_of(f"c{place}")
 
     def _some_text(self, column: str) -> str:
-        """Write a text also of columns that no other engine could have: it tells whether they have changed."""
+        """Return the SQL of a text also for columns without a common one; it shows whether they have changed."""
         return f"c{self.columns.index(column)}::text" if column in self.nested else self._text(column)
 
     def _no_text(self, column: str) -> BadInputError:
@@ -215,7 +214,7 @@ class PostgreSQLEngine:
         )
 
     def _key(self, column: str, rule: protocol.Rule | None) -> str:
-        """Write what rows are grouped by: the key of a value, or what a rule makes of its text."""
+        """Return the SQL of a grouping key: of a value, or of the result of a rule."""
         return f"c{self.columns.index(column)}" if rule is None else ruled(self._text(column), rule)
 
     def _counting(
@@ -225,7 +224,7 @@ class PostgreSQLEngine:
         rules: Sequence[protocol.Rule | None] = (),
         rows: str = "",
     ) -> str:
-        """Write the query that counts tuples: by keys, whose texts t0, t1, ... are then written."""
+        """Return the query that counts tuples by keys, with their texts t0, t1, ..."""
         asked = list(zip(columns, rules or [None] * len(columns), strict=True))
         keys = [f"{self._key(column, rule)} AS r{i}" for i, (column, rule) in enumerate(asked)]
         texts = [
@@ -238,7 +237,7 @@ class PostgreSQLEngine:
         return f"SELECT {', '.join([*texts, 'n'])} FROM ({grouped}) AS rows"
 
     def _listed(self, column: str, texts: str) -> pa.Table:
-        """Bring the distinct texts of a column, unless there are more than anybody lists."""
+        """Return the distinct texts of a column; raise if there are too many."""
         listed = self._session.query(f"{texts} LIMIT {protocol.MOST_TEXTS + 1}")
         if listed.num_rows > protocol.MOST_TEXTS:
             number = self._session.query(f"SELECT count(*) FROM ({texts}) AS texts")[0][0].as_py()
@@ -254,7 +253,7 @@ class PostgreSQLEngine:
         )
 
     def _with_cells(self, columns: Sequence[str], link: str) -> tuple[DuckDBEngine, Sequence[str], str]:
-        """Let the counted tuples of cells and texts come to DuckDB; return what the columns and the link are called."""
+        """Transfer the counted tuples of cells and texts to DuckDB; return the names of columns and link there."""
         codings, cells = self._links[link]
         asked = [*((coding.column, coding.rule) for coding in codings), *((column, None) for column in columns)]
         local = self._received(self._counting([column for column, _ in asked], (), [rule for _, rule in asked]), asked)
@@ -262,13 +261,13 @@ class PostgreSQLEngine:
 
     @cached_property
     def _beside(self) -> DuckDBEngine:
-        """The engine that writes tables of our own, and what counts alone tell."""
+        """The engine for our own tables, and for results of counts alone."""
         return DuckDBEngine.open(pa.table({"none": pa.nulls(0, pa.string())}), protocol.Reading(origin=self.origin))
 
     def _received_tuples(self, codings: Sequence[protocol.Coding]) -> DuckDBEngine:
-        """Let the counted tuples of texts of some columns come to DuckDB, where they stay until others are asked for.
+        """Transfer the counted tuples of texts of some columns to DuckDB, where they remain until the next request.
 
-        A server groups values as they are stored faster than anything that is made of them.
+        A server groups stored values faster than any expression of them.
         """
         asked = [(coding.column, coding.rule) for coding in codings]
         if self._last is None or self._last[0] != asked:
@@ -287,9 +286,9 @@ class PostgreSQLEngine:
             )
 
     def _received_rows(self, link: str, neutral: Sequence[str]) -> tuple[DuckDBEngine, str]:
-        """Let the rows that are published come to DuckDB: the texts of their cells, and what is published as it is.
+        """Transfer the published rows to DuckDB: the texts of their cells, and the neutral columns.
 
-        Where nothing of a row is published as it is, counts say everything, and no row needs to come.
+        Without neutral columns counts suffice, and no row is transferred.
         """
         if not neutral:
             return self._beside, ""

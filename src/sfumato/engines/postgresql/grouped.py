@@ -1,4 +1,4 @@
-"""The SQL that a server answers: what its tables are, and what a column is like."""
+"""The SQL for the server's catalogue, and for facts of a column."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,11 @@ from sfumato.engines.protocol import DIGITS, Rule
 
 LARGEST = "1.7976931348623157e308"
 SMALLEST = "1e-300"
-"""Below this a number is told as 0: the server refuses to read some of these."""
+"""Smaller numbers become 0, because the server refuses to parse some of them."""
 
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 READABLE = r"^[+-]?([0-9]{1,200}\.?[0-9]{0,200}|\.[0-9]{1,200})([eE][+-]?[0-9]{1,2})?$"
-"""Numbers that the server can read for sure: it fails where one is too large."""
+"""Numbers that the server parses with certainty; it fails on numbers that are too large."""
 
 ISO_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?$"
 PADDED = "^0[0-9]+$"
@@ -21,7 +21,7 @@ DOTTED_DAY = r"^[0-9]{1,2}\.[0-9]{1,2}\.[1-9][0-9]{3}$"
 
 
 def relation_of(schema: str | None, table: str) -> str:
-    """Ask which table a name means: that of its schema, or the one that the role sees."""
+    """Return the query for the table with a name: of its schema, or the one that the role finds."""
     where = "pg_table_is_visible(c.oid)" if schema is None else f"n.nspname = {literal(schema)}"
     return (
         "SELECT c.oid::int8 AS oid, n.nspname::text AS schema, c.relkind::text AS kind FROM pg_class AS c "
@@ -31,7 +31,7 @@ def relation_of(schema: str | None, table: str) -> str:
 
 
 def columns_of(oid: int) -> str:
-    """Ask for the columns of a table that the role may read, with their types; a domain is what it is made of."""
+    """Return the query for the readable columns of a table, with their types; domains are replaced by their base."""
     return (
         "WITH RECURSIVE based AS (SELECT attnum, attname, atttypid AS kind, atttypmod AS modifier, attcollation "
         "FROM pg_attribute "
@@ -49,7 +49,7 @@ def columns_of(oid: int) -> str:
 
 
 def ruled(text: str, rule: Rule | None) -> str:
-    """Write what a rule makes of a text; without one it stays as it is."""
+    """Return the result of a rule for a text; without a rule the text."""
     if rule is None:
         return text
     if rule.kind == "prefix":
@@ -63,19 +63,19 @@ def ruled(text: str, rule: Rule | None) -> str:
 
 
 def framed(texts: Sequence[str]) -> str:
-    """Write the one text of several texts that the protocol defines."""
+    """Return one text for several texts, as the protocol defines."""
     return " || ".join(f"coalesce(length({text}) || ':' || {text}, '-')" for text in texts) or "''"
 
 
 def row_sums(texts: Sequence[str], rows: str, times: str = "1") -> str:
-    """Ask for the sum over all rows of the first digits of their MD5, which the digest of a table is made of."""
+    """Return the query for the sum over all rows of the first digits of their MD5, for the digest of a table."""
     digits = f"left(md5(convert_to({framed(texts)}, 'UTF8')), {DIGITS})"
     number = f"('x' || lpad({digits}, 16, '0'))::bit(64)::int8"
     return f"SELECT coalesce(sum({number}::numeric * {times}), 0)::text FROM {rows}"
 
 
 def column_facts(text: str, rows: str) -> str:
-    """Ask what the values of one column are like, the fields of `ColumnFacts` in order; nothing here can fail."""
+    """Return the query of the facts of a column, the fields of `ColumnFacts` in order; it cannot fail."""
     exponent = "coalesce(substring(t FROM '[eE]([+-]?[0-9]+)$'), '0')"
     size = f"ltrim(regexp_replace({exponent}, '^[+-]', ''), '0')"
     exact = (
@@ -101,7 +101,7 @@ def column_facts(text: str, rows: str) -> str:
 
 
 def _day(*parts: str) -> str:
-    """Write the day of a year, month and day in digits; none where there is no such day."""
+    """Return the SQL of a day from year, month and day in digits; null if it is invalid."""
     year, month, day = (f"{part}::int4" for part in parts)
     last = f"extract(day FROM make_date({year}, {month}, 1) + interval '1 month' - interval '1 day')"
     return (

@@ -1,9 +1,7 @@
-"""A table or view on a server as it is: its columns, their kinds, and the rows of it in SQL.
+"""A table or view on a server: its columns, their kinds, its rows in SQL, and the notations of its texts.
 
-Numbers and dates as people write them, in texts of a server: found out here, from the distinct texts of a column.
-
-A few rows say which columns may be such; of these the distinct texts come with their counts, are read as those of a
-file are, and what reads otherwise than it is written goes up as a temporary table of both.
+A few rows show which columns of texts may contain numbers or dates. The distinct texts of these are fetched with their
+counts and parsed like those of a file; those that change are uploaded as a temporary table of both forms.
 """
 
 import re
@@ -25,18 +23,18 @@ from sfumato.errors import BadInputError
 from sfumato.texts.catalogue import refusal, t
 
 SAMPLED = ("r", "p", "m")
-"""The kinds of relations of which the server can draw a sample of rows."""
+"""The kinds of relations of which the server can sample rows."""
 
 
 @dataclass(frozen=True)
 class ServerRelation:
-    """A relation: columns are c0, c1, ... here, by keys that are equal where texts are; floats as they are v0, ..."""
+    """A relation: columns have the names c0, c1, ..., as keys that are equal if texts are; raw floats are v0, ..."""
 
     relation: str
     relkind: str
     names: tuple[str, ...]
     stored: tuple[str, ...]
-    """What the columns are called on the server."""
+    """The names of the columns on the server."""
 
     described: tuple[CatalogueType, ...]
     missing: tuple[str, ...]
@@ -44,16 +42,16 @@ class ServerRelation:
 
     @cached_property
     def kinds(self) -> tuple[ColumnKind | None, ...]:
-        """The kind of every column; None where its values have no text that engines share."""
+        """The kind of each column; None if its values have no common text of all engines."""
         return tuple(map(kind_of, self.described))
 
     @property
     def texts(self) -> list[int]:
-        """The columns of texts, by their places."""
+        """The columns of texts, by index."""
         return [place for place, kind in enumerate(self.kinds) if kind is TEXTS]
 
     def rows(self, notations: Mapping[int, str] | None = None, sampled: str = "") -> str:
-        """Write the rows, as what stands behind FROM; columns with a table of notations are read by it."""
+        """Return the rows for a FROM clause; columns with a table of notations are converted by it."""
         notations = notations or {}
         listed, joins = [], []
         for place, (name, kind) in enumerate(zip(self.stored, self.kinds, strict=True)):
@@ -69,10 +67,10 @@ class ServerRelation:
         return f"(SELECT {', '.join(listed)} FROM {self.relation} AS t {sampled} {' '.join(joins)}) AS rows"
 
     def counted(self, places: Sequence[int]) -> str:
-        """Write the query that counts tuples of values as they are stored, and gives their texts t0, t1, ...
+        """Return the query that counts tuples of stored values, with their texts t0, t1, ...
 
-        The server knows how values are distributed, and groups them faster than anything that is made of them. Where
-        several values mean a missing one, a tuple of texts comes more than once.
+        The server knows the distribution of stored values, and groups them faster than expressions. If several values
+        mean a missing one, a tuple of texts occurs more than once.
         """
         stored, texts = [], []
         for i, place in enumerate(places):
@@ -88,7 +86,7 @@ class ServerRelation:
         return f"SELECT {', '.join(texts)}, n FROM ({inner}) AS rows"
 
     def _present(self, kind: ColumnKind, value: str) -> str:
-        """Write the key of a value; nothing where its text means that it is missing."""
+        """Return the key of a value; null if its text means missing."""
         key = kind.key_of(value)
         texts = [text for text in self.missing if "\0" not in text and (text or kind is TEXTS)]
         if not texts:
@@ -119,19 +117,19 @@ def find_source(session: Session, address: Address, reading: Reading) -> ServerR
 
 
 def _described(row: Sequence[str | int | None]) -> CatalogueType:
-    """Read what the catalogue says of a column, and of what it holds if it is an array."""
+    """Return the catalogue's type of a column, and of the elements of an array."""
     name, typtype, category, modifier, plain, *held = row
     element = None if held[0] is None else CatalogueType(str(held[0]), str(held[1]), str(held[2]), -1, True, None)
     return CatalogueType(str(name), str(typtype), str(category), int(modifier or 0), bool(plain), element)
 
 
 NOWHERE = re.compile(r", row \d+ \(the header not counted\)")
-"""Rows of a server have no numbers."""
+"""The place of a row in messages; rows of a server have no numbers."""
 
 
 @dataclass(frozen=True)
 class Read:
-    """How texts of columns are read: by the number of a column the table of what is read otherwise than written."""
+    """How texts of columns are parsed: by column index, the table of converted texts."""
 
     tables: Mapping[int, str] = field(default_factory=dict)
     notations: Mapping[str, str] = field(default_factory=dict)
@@ -139,7 +137,7 @@ class Read:
 
 
 def settled(session: Session, source: ServerRelation, reading: Reading) -> Read:
-    """Find out how the columns of texts are to be read."""
+    """Determine how the columns of texts are parsed."""
     reading.check_columns(source.names)
     names, texts, rows = source.names, source.texts, source.rows()
     looked = [place for place in texts if names[place] not in reading.as_written]
@@ -170,7 +168,7 @@ def settled(session: Session, source: ServerRelation, reading: Reading) -> Read:
 
 
 def _measured(session: Session, texts: Sequence[int], rows: str) -> list[int]:
-    """List the columns that may hold numbers or dates, by their first rows; ISO dates need no reading."""
+    """List the columns that may contain numbers or dates, by their first rows; ISO dates need no conversion."""
     if not texts:
         return []
     few = session.query(f"SELECT {', '.join(f'c{place}' for place in texts)} FROM {rows} LIMIT {LOOKED_AT}")

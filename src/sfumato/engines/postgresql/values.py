@@ -1,7 +1,7 @@
-"""The types of PostgreSQL, each with the one text of its values that all engines share, written in SQL.
+"""The types of PostgreSQL, with the common text of their values of all engines, in SQL.
 
-A column is counted by a key that is equal exactly where its texts are: mostly the value itself, which the server
-groups faster than texts. Types whose texts other engines cannot have (intervals, JSON, ranges, ...) are no kind.
+A column is counted by a key that is equal exactly if its texts are: mostly the value itself, which the server groups
+faster than texts. Types without a common text (intervals, JSON, ranges, ...) have no kind.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from sfumato.engines.postgresql.connection import TOO_LONG, literal
 from sfumato.engines.protocol import BYTES
 
 MOST_DIGITS = 38
-"""Decimals with more digits than this other engines do not tell apart."""
+"""The most digits of decimals that other engines distinguish."""
 
 TEXT = "VARCHAR"
 
 
 class CatalogueType(NamedTuple):
-    """What the server's catalogue says of a column's type, domains replaced by what they are made of."""
+    """The type of a column in the server's catalogue, with domains replaced by their bases."""
 
     name: str
     typtype: str
@@ -30,18 +30,18 @@ class CatalogueType(NamedTuple):
     """`S` for texts, `A` for arrays, ..."""
 
     modifier: int
-    """The precision and scale of decimals; -1 where there are none."""
+    """The precision and scale of decimals; -1 without these."""
 
     is_plain: bool
-    """Whether the server holds two values for equal exactly where their texts are: not so where case means nothing."""
+    """Whether two values are equal for the server exactly if their texts are; not so for case-insensitive types."""
 
     element: CatalogueType | None
-    """What an array holds."""
+    """The type of an array's elements."""
 
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """What a type is called here, and its values in SQL: `{}` stands for the column, `{name}` for its name."""
+    """A type's name, and its values in SQL: `{}` is replaced by the column, `{name}` by its name."""
 
     name: str
     """DuckDB's name of the same type."""
@@ -50,10 +50,10 @@ class ColumnKind:
     """The text of a key."""
 
     key: str = "({})"
-    """What is equal where texts are."""
+    """The key, which is equal exactly if texts are."""
 
     crosses: bool = False
-    """Whether single values come through Arrow as they are; others come as texts."""
+    """Whether single values are transferred through Arrow unchanged; others are transferred as texts."""
 
     def key_of(self, value: str) -> str:
         """Write the key of a value."""
@@ -65,14 +65,14 @@ class ColumnKind:
 
     @property
     def is_shown_otherwise(self) -> bool:
-        """Whether the key is a text, while single values come as they are."""
+        """Whether the key is a text, while single values are transferred unchanged."""
         return self.name in ("FLOAT", "DOUBLE")
 
 
 def _float(name: str, short: str = "{}::text") -> ColumnKind:
-    """Describe floating point numbers: the fewest digits that give a number back, with a point or an exponent always.
+    """Describe floating point numbers: the fewest digits that give a number back, always with a point or an exponent.
 
-    `short` writes them by these digits, where the server's own text does not.
+    `short` writes these digits where the server's own text does not.
     """
     pointed = "CASE WHEN {0} LIKE '%.%' THEN {0} ELSE {0} || '.0' END"
     written = (
@@ -87,8 +87,8 @@ def _float(name: str, short: str = "{}::text") -> ColumnKind:
 def _double() -> ColumnKind:
     """Describe numbers of 64 bits.
 
-    The server's own shortest text has a digit too many where the shorter one lies exactly between two numbers. That is
-    so only from where not all whole numbers are numbers to where no half has few digits.
+    The server's shortest text has a digit too many if the shorter one is exactly between two numbers. This is possible
+    only above the range of exact whole numbers and below the range where halves have many digits.
     """
     tried = [f"to_char({{}}, '9.{'9' * (digits - 1)}EEEE')" for digits in (15, 16)]
     cases = " ".join(f"WHEN {text}::float8 = {{}} THEN regexp_replace(btrim({text}), '\\.?0*e', 'e')" for text in tried)
@@ -97,7 +97,7 @@ def _double() -> ColumnKind:
 
 
 def _single() -> ColumnKind:
-    """Describe numbers of 32 bits: a long one is refused, by a cast that fails and says which column it is."""
+    """Describe numbers of 32 bits: a long one is refused, by a failing cast that names the column."""
     digits = "length(btrim(replace(split_part(abs({})::text, 'e', 1), '.', ''), '0'))"
     known = f"{{}} IN ('NaN', 'Infinity', '-Infinity') OR ({digits} <= 6 AND abs({{}}) < 1e7) OR {{}} IS NULL"
     plain = _float("FLOAT")
@@ -106,7 +106,7 @@ def _single() -> ColumnKind:
 
 
 def _moment(name: str) -> ColumnKind:
-    """Describe days and times of days: what lies before the year 1 is marked behind the day."""
+    """Describe days and times of days: a mark after the day means before the year 1."""
     before = r"regexp_replace(({})::text, '^([^ ]+)(.*) BC$', '\1 (BC)\2')"
     return ColumnKind(name, f"CASE WHEN ({{}}) < '0001-01-01' THEN {before} ELSE ({{}})::text END")
 
@@ -128,7 +128,7 @@ KINDS = {
 
 
 def kind_of(described: CatalogueType) -> ColumnKind | None:
-    """Return the kind of a type; None where its values have no text that engines share."""
+    """Return the kind of a type; None if its values have no common text of all engines."""
     if described.category == "S" or described.typtype == "e":
         return TEXTS
     if described.name == "numeric":
@@ -148,7 +148,7 @@ def _decimal(modifier: int) -> ColumnKind | None:
 
 
 def nested_name(described: CatalogueType) -> str:
-    """Name a type of several values, of bytes, or one whose texts engines do not share."""
+    """Return the name of a type of several values, of bytes, or without a common text."""
     if described.element is not None:
         return f"{described.element.name.upper()}[]"
     return BYTES if described.name == "bytea" else described.name.upper()

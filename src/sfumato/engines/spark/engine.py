@@ -1,8 +1,8 @@
-"""The verbs on Spark: frames and expressions of SQL, so that executors do all work on rows, under Connect as well.
+"""The verbs on Spark: frames and SQL expressions, so that executors do all work on rows, under Connect as well.
 
-Neither a function of Python runs there, nor is anything asked of Spark that a Connect session does not offer. What
-comes back is distinct texts, cells and aggregates, through one door (`sources.collected`). Rows have no order and no
-number in Spark: cells are linked to rows by working out their codes anew.
+No Python function runs on executors, and only features of Connect sessions are used. Distinct texts, cells and
+aggregates are returned, always through `sources.collected`. Rows have no order and no number in Spark, so cells are
+linked to rows by computing their codes again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
 def translated(verb: Verb) -> Verb:
-    """Let a verb fail with errors of our own."""
+    """Make a verb raise our own errors."""
 
     @wraps(verb)
     def run(engine: SparkEngine, *given: Any, **named: Any) -> Any:
@@ -45,7 +45,7 @@ def translated(verb: Verb) -> Verb:
 
 @dataclass(frozen=True)
 class SparkLink:
-    """How rows come to their cells: by the codes of their texts."""
+    """The link from rows to their cells: the codes of their texts."""
 
     codings: tuple[protocol.Coding, ...]
     keys: tuple[NDArray[np.int64], ...]
@@ -55,7 +55,7 @@ class SparkLink:
 
 
 class SparkEngine:
-    """Rows in Spark; columns are called c0, c1, ... inside, so any name is a good name outside."""
+    """Rows in Spark; columns have internal names c0, c1, ..., so any name is valid outside."""
 
     name: ClassVar[str] = "spark"
 
@@ -69,7 +69,7 @@ class SparkEngine:
 
     @classmethod
     def takes(cls, source: Any) -> bool:
-        """Take frames of Spark; paths and names of tables are opened where this engine is named."""
+        """Accept frames of Spark; paths and names of tables need the engine's name."""
         return is_spark_frame(source)
 
     @classmethod
@@ -82,13 +82,13 @@ class SparkEngine:
 
     @property
     def nested(self) -> Mapping[str, str]:
-        """The columns that hold lists, records or bytes, with their types."""
+        """The columns of lists, records or bytes, with their types."""
         kinds = {name: nested_kind(kind) for name, kind in self._kinds.items()}
         return {name: kind for name, kind in kinds.items() if kind is not None}
 
     @property
     def texts(self) -> frozenset[str]:
-        """The columns that are texts by the types of the source, or because somebody says so."""
+        """The columns that are texts by the types of the source, or by declaration."""
         typed = {name for name, kind in self._kinds.items() if bare(kind) == "string"} if self._typed else set()
         return frozenset(typed | set(self._as_written))
 
@@ -115,7 +115,7 @@ class SparkEngine:
 
     @translated
     def distinct_by(self, rule: protocol.Rule, column: str, complete: Sequence[str] = ()) -> protocol.DistinctValues:
-        """List what a rule makes of the texts of a column, and of how many texts each."""
+        """List the results of a rule for the texts of a column, each with its number of texts."""
         texts = self._counted([column], self._complete(complete))
         made = self._session.sql(
             "SELECT t, sum(n) AS n, count(text) AS kinds FROM {made} GROUP BY t",
@@ -126,8 +126,8 @@ class SparkEngine:
 
     @translated
     def all_different(self, columns: Sequence[str]) -> list[str]:
-        """Say which of some columns have another value in every row: a few rows rule most out."""
-        few = "size(collect_set(v{i}))"  # to count the distinct ones of n columns at once copies rows n times
+        """Return those of some columns whose values are all different; a few rows exclude most."""
+        few = "size(collect_set(v{i}))"  # counting the distinct values of n columns at once copies rows n times
         for frame, number in ((self._frame.limit(FEW_ROWS), few), (self._frame, "count(DISTINCT v{i})")):
             if columns:
                 texts = [f"{self._shown(name)} AS v{i}" for i, name in enumerate(columns)]
@@ -138,14 +138,14 @@ class SparkEngine:
         return list(columns)
 
     def sample(self, column: str, rows: int) -> protocol.DistinctValues:
-        """List the distinct values of a column among the rows whose hash falls into a share of all."""
+        """List the distinct values of a column among the rows whose hash is in a share of all."""
         every = -(-self.row_count // rows)
         hashed = ", ".join(self._column(name) for name in self.columns if has_text(self._kinds[name]))
         return self._distinct(column, "true" if every == 1 else f"pmod(xxhash64({hashed}), {every}) = 0")
 
     @translated
     def facts(self, column: str) -> protocol.ColumnFacts:
-        """Say what the whole of a column is like, in one pass."""
+        """Return facts of a whole column, in one pass."""
         frame = self._frame.selectExpr(f"{self._text(column)} AS raw")
         [facts] = collected(column_facts(frame)).to_pylist()
         return protocol.ColumnFacts(*facts.values())
@@ -166,7 +166,7 @@ class SparkEngine:
 
     @translated
     def cell_number(self, codings: Sequence[protocol.Coding]) -> int:
-        """Count how many distinct tuples of codes there are."""
+        """Count the distinct tuples of codes."""
         return self._number(self._counted_cells(codings))
 
     @translated
@@ -180,7 +180,7 @@ class SparkEngine:
 
     @translated
     def pairs(self, column: str, link: str, most: int) -> protocol.Pairs:
-        """Count the pairs of a cell and a value; the distinct values come here once and get their numbers."""
+        """Count the pairs of a cell and a value; the distinct values are collected once and numbered."""
         coded = self._coded(self._links[int(link)].codings, {"t": self._text(column)}).where("t IS NOT NULL")
         cells = self._cells(link)
         counted = cells.linked(coded.groupBy(*coded.columns).count(), cell=np.arange(len(cells.counts)))
@@ -198,17 +198,17 @@ class SparkEngine:
 
     @translated
     def placed_rows(self, placement: protocol.Placement, layout: protocol.Layout) -> pa.Table:
-        """Bring the placed rows to Python, since somebody asks for them in memory."""
+        """Collect the placed rows in memory."""
         rows = self._published(placement, layout, False)
         return collected(rows.ordered(parts=1)).rename_columns(list(layout.order))
 
     def placed_frame(self, placement: protocol.Placement, layout: protocol.Layout) -> Any:
-        """Return the placed rows as a frame of Spark, none of which is brought here."""
+        """Return the placed rows as a frame of Spark, without collecting them."""
         with spoken(self.origin):
             return self._published(placement, layout, False).ordered().toDF(*layout.order)
 
     def frame_of(self, table: pa.Table) -> Any:
-        """Bring a small table of our own making to Spark."""
+        """Transfer a small table to Spark."""
         with spoken(self.origin):
             return self._session.createDataFrame(table)
 
@@ -221,7 +221,7 @@ class SparkEngine:
 
     @translated
     def gathered(self, who: str, item: str) -> protocol.CountedLists:
-        """Count the distinct lists that rows of (who, item) make."""
+        """Count the distinct lists of rows of (who, item)."""
         rows = self._frame.selectExpr(f"{self._text(who)} AS who", f"{self._text(item)} AS item")
         if not self._as_it_stands:
             for label in collected(rows.where("who IS NULL").limit(1))["item"].to_pylist():
@@ -242,7 +242,7 @@ class SparkEngine:
         return text_of(self._column(name), self._kinds[name], name)
 
     def _shown(self, name: str) -> str:
-        """Write the text of a value of any type, for the digest."""
+        """Return the SQL of the text of a value of any type, for the digest."""
         kind = self._kinds[name]
         return self._text(name) if has_text(kind) else f"to_json(struct({self._column(name)}))"
 
@@ -254,19 +254,19 @@ class SparkEngine:
             return distinct_in(self._listed(column, self._counted([column], kept)))
 
     def _listed(self, column: str, texts: Any) -> pa.Table:
-        """Bring the distinct texts of a column, unless there are more than anybody lists."""
+        """Collect the distinct texts of a column; raise if there are too many."""
         listed = collected(texts.limit(protocol.MOST_TEXTS + 1))
         if listed.num_rows > protocol.MOST_TEXTS:
             raise protocol.too_many_texts(self.origin, column, self._number(texts))
         return listed
 
     def _key(self, name: str) -> tuple[str, str]:
-        """Write what tells the values of a column apart, and its type: Spark would take -0.0 for 0.0."""
+        """Return the SQL and type of a key that distinguishes values of a column: Spark equates 0.0 and -0.0."""
         kind = self._kinds[name]
         return (self._text(name), "string") if bare(kind) in SHORT else (self._column(name), kind)
 
     def _lookup_key(self, coding: protocol.Coding) -> tuple[str, pa.DataType]:
-        """Write by what a value is looked up, and its type: whole numbers and days by themselves, others by texts."""
+        """Return the SQL of a lookup key, and its type: whole numbers and days unchanged, others as texts."""
         column = coding.column
         if coding.rule is not None:
             return ruled(self._text(column), coding.rule, column), pa.string()
@@ -303,7 +303,7 @@ class SparkEngine:
         return self._frame.sparkSession
 
     def _published(self, placement: protocol.Placement, layout: protocol.Layout, as_texts: bool) -> PublishedRows:
-        """Put together what is published; where no column is a row's own, no row has to be read."""
+        """Return the published rows; without neutral columns, no row is read."""
         neutral = {name: (self._column(name), self._kinds[name]) for name in layout.neutral}
         rows = None
         if neutral:
@@ -313,7 +313,7 @@ class SparkEngine:
 
 
 def _counted_lists(table: pa.Table) -> protocol.CountedLists:
-    """Take counted lists in the order of their items: their records have none."""
+    """Return counted lists in the order of their items, because their records have none."""
     lists = table["items"].to_pylist()
     order = sorted(range(len(lists)), key=lambda i: [(item is None, item or "") for item in lists[i] or ()])
     return lists_in(table.take(pa.array(order, pa.int64())))

@@ -1,6 +1,6 @@
-"""How Spark groups: cells by the codes of their values, a column by a rule, and the facts of a column.
+"""Grouping in Spark: cells by the codes of their values, a column by a rule, and the facts of a column.
 
-Codes are packed into numbers, since grouping by a number is cheaper than grouping by the values.
+Codes are packed into numbers, because grouping by a number is cheaper than grouping by the values.
 """
 
 import datetime
@@ -30,7 +30,7 @@ WHOLE_FROM = "9007199254740992D"
 
 
 def ruled(text: str, rule: Rule, column: str) -> str:
-    """Write what a rule makes of a text of a column."""
+    """Return the result of a rule for a text of a column."""
     if rule.kind == "prefix":
         return f"left({text}, {rule.number})"
     if rule.kind == "day":
@@ -41,7 +41,7 @@ def ruled(text: str, rule: Rule, column: str) -> str:
 
 
 def column_facts(frame: Any) -> Any:
-    """Count what the texts `raw` of a frame are like."""
+    """Return the facts of the texts `raw` of a frame."""
     number = f"{matches('t', NUMBER)} AND NOT {matches('t', PADDED)}"
     value = f"CASE WHEN {number} THEN TRY_CAST(t AS DOUBLE) END"
     decimals = (
@@ -74,9 +74,9 @@ def column_facts(frame: Any) -> Any:
 def coded_rows(
     frame: Any, codings: Sequence[Coding], keys: Sequence[tuple[str, pa.DataType]], kept: Mapping[str, str]
 ) -> Any:
-    """Give rows the codes of their values, packed into numbers, by broadcasting which value has which.
+    """Give rows the codes of their values, packed into numbers, by a broadcast join.
 
-    `keys` are what values are looked up by, each with its type. What is `kept` of a row has a name each.
+    `keys` are the lookup keys, each with its type. `kept` are further named columns of a row.
     """
     listed = [f"{key} AS y{i}" for i, (key, _) in enumerate(keys)]
     rows = frame.selectExpr(*listed, *(f"{value} AS {name}" for name, value in kept.items()))
@@ -98,7 +98,7 @@ def counted_cells(coded: Any) -> Any:
 
 
 def _lookup(coding: Coding, i: int, kind: pa.DataType) -> pa.Table:
-    """List the values of a coding with their codes; a text that is none of the type's is no value of the column."""
+    """Return the values of a coding with their codes; a text that is invalid for the type is no value of the column."""
     read = {pa.int64(): _whole, pa.date32(): _day}.get(kind, str)
     values = {read(text): code for text, code in coding.codes.items() if text is not None}
     values.pop(None, None)

@@ -1,7 +1,7 @@
 """Opening a source in Spark: the user's own frame, a table by its name, or files by a path or pattern.
 
-The session is the user's, classic or Spark Connect; where there is none, one is started (`SPARK_REMOTE` says where a
-Connect server is). No setting of it is changed for good. What Spark refuses becomes a sentence of ours.
+The session is the user's, classic or Spark Connect; without one, a session is started (`SPARK_REMOTE` is the address of
+a Connect server). Its settings are restored after use. Errors of Spark become a sentence.
 """
 
 import os
@@ -25,11 +25,11 @@ from sfumato.texts.catalogue import refusal, t
 NEEDED = 'rows in Spark need pyspark; install it (pip install "sfumato[spark]")'
 LOOKED_AT = 1000
 MEASURED = 0.3
-"""From this share of the texts looked at on a column may be one of numbers or dates."""
+"""The least share of numbers or dates among the sampled texts of such a column."""
 
 LOST = (
-    "the Spark session ended while it worked on {origin}; start it again and repeat the command: what was measured is "
-    "kept, and nothing half written has a name"
+    "the Spark session ended while it worked on {origin}; start it again and repeat the command: measured results are "
+    "kept, and no incomplete file was renamed"
 )
 GONE = (
     "stopped SparkContext",
@@ -46,7 +46,7 @@ GONE = (
     "closed channel",
     "Channel closed",
 )
-"""What stands in errors that say that there is no session any more."""
+"""Texts in errors about a lost session."""
 
 QUIET = {
     "spark.ui.enabled": "false",
@@ -54,11 +54,11 @@ QUIET = {
     "spark.log.level": "OFF",
     "spark.sql.session.timeZone": "UTC",
 }
-"""Settings of a session that we start ourselves; what goes wrong is said in a sentence, not in pages of Java's."""
+"""Settings of a session that we start; errors are sentences instead of Java's stack traces."""
 
 
 def session() -> Any:
-    """Return the session that is there, or start one as `pyspark` would."""
+    """Return the present session, or start one like `pyspark`."""
     try:
         with _without_warnings():
             from pyspark.sql import SparkSession  # slow to import, and needed for Spark alone
@@ -76,7 +76,7 @@ def session() -> Any:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Leave out what Spark says of versions of pandas, which nothing here uses."""
+    """Suppress Spark's warnings about versions of pandas, which is not used here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield
@@ -84,7 +84,7 @@ def _without_warnings() -> Iterator[None]:
 
 @contextmanager
 def spoken(origin: str) -> Iterator[None]:
-    """Say in a sentence what Spark refused, or that its session is gone."""
+    """Turn errors of Spark, including a lost session, into a sentence."""
     try:
         yield
     except Exception as error:
@@ -109,7 +109,7 @@ def _translated(origin: str, error: Exception) -> Exception:
 
 @contextmanager
 def settings(spark: Any, wanted: Mapping[str, str]) -> Iterator[None]:
-    """Work under some settings, and put back what there was."""
+    """Work under some settings, and restore the former ones."""
     before = {name: spark.conf.get(name, None) for name in wanted}
     try:
         for name, value in wanted.items():
@@ -125,7 +125,7 @@ def settings(spark: Any, wanted: Mapping[str, str]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class LoadedFrame:
-    """A source: its frame with columns c0, c1, ... and missing values as NULL, their names and types, what is said."""
+    """A source: its frame with columns c0, c1, ... and missing values as NULL, their names and types, notices."""
 
     frame: Any
     names: tuple[str, ...]
@@ -137,7 +137,7 @@ class LoadedFrame:
 
 
 def load(source: Any, reading: Reading) -> LoadedFrame:
-    """Open a source; nothing of it is read but the heads of files, and a look at columns of texts."""
+    """Open a source; only the heads of files and a sample of columns of texts are read."""
     _check_reading(reading)
     if not is_spark_frame(source) and not isinstance(source, str | Path):
         raise refusal("engines.frame_in_memory", origin=reading.origin)
@@ -156,7 +156,7 @@ def load(source: Any, reading: Reading) -> LoadedFrame:
 
 
 def _check_reading(reading: Reading) -> None:
-    """Raise where something is said of a source that Spark does not do."""
+    """Raise if a reading option is not supported by Spark."""
     wanted = {
         "--decimal-comma": reading.decimal_comma,
         "--decimal-point": reading.decimal_point,
@@ -175,7 +175,7 @@ def _check_reading(reading: Reading) -> None:
 
 
 def _opened(source: str, reading: Reading) -> tuple[Any, tuple[str, ...] | None, Sequence[str]]:
-    """Open files or a table by its name; the names of columns are told for text files, whose values are texts."""
+    """Open files or a table by its name; return the names of columns for text files, whose values are texts."""
     local = scheme_of(source) is None and (Path(source).exists() or is_many(source))
     if not local and scheme_of(source) is None and not source.lower().endswith((*PARQUET, *DELIMITED)):
         return session().table(source), None, ()
@@ -193,7 +193,7 @@ def _opened(source: str, reading: Reading) -> tuple[Any, tuple[str, ...] | None,
 
 
 def _read(files: Sequence[Path], format: str, options: Mapping[str, Any]) -> Any:
-    """Read files of this machine together: `key=value` folders are columns of texts, as with every engine."""
+    """Read local files together: `key=value` folders are columns of texts, as with every engine."""
     base = Path("/") if files[0].is_absolute() else Path()
     reader = session().read.format(format).options(**options, basePath=str(base.absolute()))
     with settings(session(), {"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}):
@@ -201,7 +201,7 @@ def _read(files: Sequence[Path], format: str, options: Mapping[str, Any]) -> Any
 
 
 def _opened_text(files: Sequence[Path], many: bool, reading: Reading) -> tuple[Any, tuple[str, ...], Sequence[str]]:
-    """Open text files, every value a text; all must be written as the first one is."""
+    """Open text files, every value a text; all must have the format of the first one."""
     texts = []
     for file in files:
         text, rewrite = sniff(file, reading)

@@ -1,15 +1,14 @@
-"""Putting together what is published, in Spark, and writing it to a folder of part files.
+"""Assembling the published rows in Spark, and writing them to a folder of part files.
 
-A release without neutral columns follows from cells and their counts, so no row is read for it. Otherwise every row
-finds by its codes, by joins that are broadcast, the number of what it shows beside its neutral columns. Where every
-published column follows from one column of the row (a global recoding), values are coded by what they are published as
-at once, and no row has to find its cell. Rows go to parts by a hash of that number and of their neutral columns, and
-are sorted by another there, so neither the number of a part nor a row's place in it tells where in the input a row
-stood. Texts are put beside the numbers in the parts: what is shuffled is a number and the neutral columns.
+A release without neutral columns follows from cells and their counts, so no row is read. Otherwise each row finds, by
+its codes and broadcast joins, the number of its published content besides neutral columns. If every published column
+follows from one column of the row (a global recoding), values are coded directly by their published form, without
+cells. Rows are distributed to parts by a hash of that number and of their neutral columns, and sorted within a part by
+another hash. So neither the number of a part nor a row's place in it reveals its place in the input. Texts are joined
+to the numbers in the parts, so only a number and the neutral columns are shuffled.
 
-The hash has 64 bits and is the only key of the sort, for which Spark has a sort of its own that takes half of the time:
-two rows that show different things and have the same hash, one pair in a million releases of ten million rows, stand in
-any order.
+The hash has 64 bits and is the only sort key, which doubles the speed of Spark's sort. Two different rows with equal
+hashes, one pair in a million releases of ten million rows, are in any order.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,13 +30,13 @@ from sfumato.engines.spark.values import framed, has_text, text_of
 from sfumato.texts.catalogue import refusal
 
 ROWS_OF_A_PART = 1_000_000
-"""About so many rows go to one file, whatever the cluster: the same release has the same files everywhere."""
+"""The approximate number of rows of a file, independent of the cluster, so that equal releases have equal files."""
 
 BROADCAST_BYTES = 192 << 20
-"""Up to this size a table of cells, groups or texts is sent to all executors; Spark decides beyond."""
+"""The largest table of cells, groups or texts that is broadcast; above it Spark decides."""
 
 INSTANTS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
-"""Instants are written as such; by default Spark writes them in a way that other programs take for a clock's time."""
+"""The type of instants; Spark's default is read by other programs as local time."""
 
 CSV = {
     "header": True,
@@ -53,32 +52,32 @@ CSV = {
 NUMBERS_AT_ONCE = 10_000
 
 SPLIT = -1
-"""Instead of a number: not all rows of the cell show the same."""
+"""In place of a number: the rows of the cell have different published content."""
 
 DONE = "_SUCCESS"
-"""Spark's own mark of a folder that is complete."""
+"""Spark's mark of a complete folder."""
 
 
 @dataclass(frozen=True)
 class LinkedCells:
-    """The packed codes of all cells by the names of their numbers, and the session in which rows are linked to them."""
+    """The packed codes of all cells by the names of their numbers, with the session."""
 
     session: Any
     keys: Mapping[str, NDArray[np.int64]]
     counts: NDArray[np.int64]
     last: int
-    """How many codes the last column may have, the missing one among them: what the last number is divided by."""
+    """The number of codes of the last column, including the missing one: the divisor of the last number."""
 
     def linked(self, coded: Any, cells: NDArray[np.int64] | None = None, **beside: NDArray[np.int64]) -> Any:
-        """Give the rows of these cells (or of all) of a frame with packed codes what stands beside their cell."""
+        """Join columns of their cells to the rows of these cells (or of all) of a frame with packed codes."""
         keys = self.keys if cells is None else {name: numbers[cells] for name, numbers in self.keys.items()}
         return coded.join(self.sent_numbers({**keys, **beside}), list(self.keys)).drop(*self.keys)
 
     def numbered(self, coded: Any, group: NDArray[np.int64], number: NDArray[np.int64]) -> Any | None:
-        """Give rows the number of their cell by two small tables, where all cells are published and that can be.
+        """Give rows the number of their cell by two small tables, if all cells are published and it is possible.
 
-        The codes but the last say the group, mostly; group and last code say the number. A large table takes seconds
-        to be sent to the executors. None where one cell would get another number so.
+        All codes but the last mostly determine the group; group and last code determine the number. Transferring a
+        large table to the executors takes seconds. None if a cell would get another number.
         """
         [(name, keys), *others] = self.keys.items()
         front, last = np.divmod(keys, self.last)
@@ -95,7 +94,7 @@ class LinkedCells:
         return grouped.join(self.sent_numbers({"kind": kinds, "grp": number[place]}), "kind").drop("kind")
 
     def sent_numbers(self, columns: Mapping[str, NDArray[np.int64]]) -> Any:
-        """Bring columns of numbers to Spark, many to a row: to unpack them there is cheaper than rows are."""
+        """Transfer columns of numbers to Spark, many to a row: unpacking them there is cheaper than rows are."""
         size = len(next(iter(columns.values())))
         ends = number_column(np.r_[0:size:NUMBERS_AT_ONCE, size].astype(np.int32))
         table = pa.table({name: pa.ListArray.from_arrays(ends, number_column(v)) for name, v in columns.items()})
@@ -103,7 +102,7 @@ class LinkedCells:
         return frame.hint("broadcast") if _is_small(table) else frame
 
     def sent(self, table: pa.Table) -> Any:
-        """Bring a small table to Spark, to all executors where it is not too large."""
+        """Transfer a small table to Spark, broadcast if it is not too large."""
         frame = self.session.createDataFrame(table)
         return frame.hint("broadcast") if _is_small(table) else frame
 
@@ -114,7 +113,7 @@ def _is_small(table: pa.Table) -> bool:
 
 @dataclass(frozen=True)
 class SourceRows:
-    """The rows of the source with their neutral columns: the codings of the cells, and how rows get codes by such."""
+    """The rows of the source with their neutral columns: the codings of the cells, and a function that codes rows."""
 
     codings: Sequence[Coding]
     coded: Callable[[Sequence[Coding]], Any]
@@ -122,9 +121,9 @@ class SourceRows:
 
 @dataclass(frozen=True)
 class PublishedRows:
-    """The rows of a release: columns o0, o1, ..., and `times` where a row stands for several that are equal.
+    """The rows of a release: columns o0, o1, ..., and `times` if a row represents several equal ones.
 
-    Rows are put in order by `keys`. What stands in `beside`, a small table, belongs to their `number`.
+    Rows are sorted by `keys`. `beside` is a small table with further columns for their `number`.
     """
 
     frame: Any
@@ -134,13 +133,13 @@ class PublishedRows:
     beside: Any = None
 
     def ordered(self, parts: int | None = None) -> Any:
-        """Deal the rows out to parts and sort them there, by nothing but what they show."""
+        """Distribute the rows to parts and sort them there, only by their content."""
         parts = parts or max(1, ceil(self.rows / ROWS_OF_A_PART))
         dealt = self.frame.repartition(parts, *self.keys)
         dealt = dealt.selectExpr("*", f"xxhash64({', '.join(self.keys)}) AS place").sortWithinPartitions("place")
         if "times" in dealt.columns:
             dealt = dealt.selectExpr(*self.outputs, "explode(sequence(1L, times)) AS turn")
-        if self.beside is not None:  # Spark drops a sort below a join, unless what stands between may multiply rows
+        if self.beside is not None:  # Spark drops a sort below a join, unless an operator between may multiply rows
             dealt = dealt.selectExpr("*", "explode(array(1)) AS turn").join(self.beside, "number")
         return dealt.select(*self.outputs)
 
@@ -153,9 +152,9 @@ def published(
     neutral: Mapping[str, tuple[str, str]],
     as_texts: bool,
 ) -> PublishedRows:
-    """Say what every published row shows; `rows` are those of the source, None where there are no neutral columns.
+    """Return the published rows; `rows` are those of the source, None without neutral columns.
 
-    `neutral` has the column and the type of each, and with `as_texts` they are published as texts.
+    `neutral` has the column and the type of each; with `as_texts` they are published as texts.
     """
     texts = [text_of(*neutral[name], name) for name in layout.neutral]
     values = {name: column for name, (column, _) in neutral.items()}
@@ -188,7 +187,7 @@ def _with_numbers(
     number: NDArray[np.int64],
     texts: Sequence[str],
 ) -> tuple[Any, NDArray[np.int64]]:
-    """Give rows the number of what they show, called `grp`, in the cheapest way there is; and list these numbers."""
+    """Give rows the number of their published content, as `grp`, in the cheapest way; return also these numbers."""
     distinct = np.arange(int(number.max(initial=-1)) + 1)
     if np.array_equal(placement.cell, np.arange(len(cells.counts))) and np.array_equal(placement.count, cells.counts):
         if (recoded := _recoded_columns(cells, rows.codings, every)) is not None:
@@ -202,20 +201,20 @@ def _with_numbers(
 
 @dataclass(frozen=True)
 class RecodedColumns:
-    """Codings of values by what they are published as, and for every cell the codes it has so."""
+    """Codings of values by their published form, and the codes of each cell."""
 
     codings: list[Coding]
     codes: list[NDArray[np.int32]]
 
     def of_numbers(self, number: NDArray[np.int64], distinct: int) -> list[NDArray[np.int32]]:
-        """Return the codes behind each of the distinct numbers of cells."""
+        """Return the codes of each of the distinct numbers of cells."""
         a_cell = np.empty(distinct, np.int64)
         a_cell[number] = np.arange(len(number))
         return [codes[a_cell] for codes in self.codes]
 
 
 def _recoded_columns(cells: LinkedCells, codings: Sequence[Coding], every: Shown) -> RecodedColumns | None:
-    """Code values by the texts they are published as; None where a column's text depends on more than its value."""
+    """Code values by their published texts; None if a column's text depends on more than its value."""
     if not {coding.column for coding in codings} >= every.columns.keys():
         return None
     recoded, shown, packing = [], [], packing_of(codings)
@@ -233,7 +232,7 @@ def _recoded_columns(cells: LinkedCells, codings: Sequence[Coding], every: Shown
 
 
 def _numbered(every: Shown) -> tuple[Shown, NDArray[np.int64]]:
-    """Number what is shown beside neutral columns by its texts, and say which of it every entry shows."""
+    """Number the published content besides neutral columns by its texts; return also the number of each entry."""
     shown, number = every.joined()
     ranks = [numbers_in(pc.rank(texts))[codes] for texts, codes in shown.columns.values()]
     order = np.lexsort((np.arange(len(shown.counts)), *reversed(ranks)))
@@ -243,7 +242,7 @@ def _numbered(every: Shown) -> tuple[Shown, NDArray[np.int64]]:
 
 
 def _table(shown: Shown, outputs: Mapping[str, str], numbers: NDArray[np.int64]) -> pa.Table:
-    """List what is shown, with its numbers."""
+    """Return the published content as a table, with its numbers."""
     texts = {outputs[name]: texts.take(number_column(codes)) for name, (texts, codes) in shown.columns.items()}
     return pa.table({"number": numbers, **texts})
 
@@ -256,7 +255,7 @@ def _by_group(
     texts: Sequence[str],
     values: Mapping[str, str],
 ) -> Any:
-    """Give rows what they show, as o0, o1, ..., and their group: values are dealt out anew within it."""
+    """Give rows their published content, as o0, o1, ..., and their group, within which values are permuted."""
     if rows is None:
         table = pa.table({"cell": placement.cell, "grp": placement.group, "times": placement.count})
         placed = cells.session.createDataFrame(table).selectExpr("*", "explode(sequence(1L, times)) AS turn")
@@ -276,9 +275,9 @@ def _by_group(
 def _placed(
     cells: LinkedCells, placement: Placement, number: NDArray[np.int64], rows: Any, texts: Sequence[str]
 ) -> Any:
-    """Give every row its cell, and the number of its entry, which is called `grp`.
+    """Give each row its cell, and the number of its entry, as `grp`.
 
-    Rows of a cell that is split are told apart by their neutral values only.
+    Rows of a split cell are distinguished only by their neutral values.
     """
     parts = parts_of(placement, number, cells.counts)
     whole, split = parts["whole"], parts["split"]
@@ -295,7 +294,7 @@ def _placed(
 
 
 def _permuted(placed: Any, placement: Placement, layout: Layout, kinds: Mapping[str, str]) -> PublishedRows:
-    """Deal the permuted columns out anew within each group: both sides sorted by what they themselves show."""
+    """Permute columns within each group: both sides are sorted by their own published content."""
     sides = []
     for permuted in (False, True):
         places = [i for i, name in enumerate(layout.order) if (name in layout.permuted) == permuted]
@@ -314,9 +313,9 @@ def _permuted(placed: Any, placement: Placement, layout: Layout, kinds: Mapping[
 
 
 def save(rows: PublishedRows, names: Sequence[str], folder: Path, format: str) -> int:
-    """Write rows to a folder of part files; return how many were written."""
+    """Write rows to a folder of part files; return their number."""
     session, ordered = rows.frame.sparkSession, rows.ordered()
-    if format == "csv" and len(names) == 1:  # a missing value alone would be an empty line, which readers skip
+    if format == "csv" and len(names) == 1:  # a single missing value would be an empty line, which readers skip
         ordered = ordered.selectExpr("coalesce(o0, '') AS o0")
     folder.unlink(missing_ok=True)
     options = CSV if format == "csv" else {}
@@ -331,7 +330,7 @@ def save(rows: PublishedRows, names: Sequence[str], folder: Path, format: str) -
 
 
 def _name_parts(folder: Path, format: str) -> None:
-    """Name the files by their numbers alone: Spark's names are others every time, and tell a job's number."""
+    """Number the files: Spark's names are different every time, and contain a job's number."""
     for check in folder.glob(".*.crc"):
         check.unlink()
     for number, part in enumerate(sorted(folder.glob("part-*"))):
