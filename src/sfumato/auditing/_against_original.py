@@ -93,7 +93,7 @@ def together(
 
 
 def _same(members: Counted, name: str, domain: Hierarchy, household: Counts) -> bool:
-    """Return whether every household has one value of a column; members without one are ignored if some two have one."""
+    """Return whether every household has one value of a column, without missing ones if some two members have one."""
     column = members.columns[name]
     leaves = domain.encode([text or None for text in column.texts]).astype(np.int64)
     numbers = np.where(leaves < 0, domain.size + np.arange(len(leaves)), leaves)  # by their text without a leaf

@@ -33,8 +33,6 @@ EMPTY = "\udc00"
 EMPTY_SHOWN = '""'
 """Its displayed form."""
 
-"""The column of the second table with the count of a value in a group."""
-
 MOST_KEYS = 1 << 24
 """The most possible keys that a table numbers; more are sorted."""
 

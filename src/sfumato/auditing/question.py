@@ -40,8 +40,8 @@ OF_ORIGINAL = (
 """Options of reading the original that a study contains."""
 
 MOST_MATCHED = 1_000_000
-"""The most records that are matched by neutral columns, too: with these nearly all rows are different and are loaded. For
-more, engines compare neutral columns by digests."""
+"""The most records that are matched by neutral columns, too: with these nearly all rows are different and must be
+loaded. For more, engines compare neutral columns by digests."""
 
 MOST_WORST = 3
 """The most groups shown for each kind of worst group."""

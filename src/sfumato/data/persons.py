@@ -352,19 +352,17 @@ def is_repeated_key(engine: Engine, name: str) -> bool:
         return False
     facts = engine.facts(name)
     return facts.distinct < facts.present
-    """Return whether values are short codes or whole numbers: one word each, with a digit."""
 
 
 def looks_like_keys(values: Sequence[str]) -> bool:
-    """Say whether values are short codes or whole numbers: one word each, with a digit."""
+    """Return whether values are short codes or whole numbers: one word each, with a digit."""
     if len(values) < 2:
         return False
     return sum(map(_is_key, values)) >= MOSTLY * len(values)
-    """Return whether one value may be a key: `P0001`, `17`, `4b1e-..`, but not `1.5`, an address or a phone number."""
 
 
 def _is_key(value: str) -> bool:
-    """Say whether one value may be a key: `P0001`, `17`, `4b1e-..`, but no `1.5`, no address, no telephone number."""
+    """Return whether one value may be a key: `P0001`, `17`, `4b1e-..`, but not `1.5`, an address or a phone number."""
     word = value.strip()
     one_word = 0 < len(word) <= LONGEST_KEY and not any(map(str.isspace, word)) and any(map(str.isdigit, word))
     fraction = word.lstrip("+-").replace(",", ".").replace(".", "", 1).isdigit() and not word.isdigit()

@@ -36,19 +36,18 @@ Missing = Literal["value", "drop"]
 Unknown = Literal["refuse", "count"]
 Ranges = Literal["tight", "rounded", "node"]
 """How a group's ranges are published: by its records' ends, by rounded ends, or by nodes; each wider than the last."""
-"""How a group's ranges are published: by its records' ends, by rounded ends, or by nodes; each wider than the last."""
+
 AllowedRanges = Literal["rounded", "node"]
 """The finest ranges that a study may allow; without one, everything is allowed."""
 
 
 def coarser(ranges: Ranges, allowed: Ranges | None) -> Ranges:
-    """Return the wider of the ranges that somebody chose and the finest that the table allows."""
     """Return the wider one of the chosen ranges and the finest that the table allows."""
+    order: tuple[Ranges, ...] = get_args(Ranges)
     return max(ranges, allowed or ranges, key=order.index)
 
 
 Unit = Literal["records", "persons", "one each"]
-"""What is counted in groups: records, different persons, or records each of which is declared to be another person."""
 """The unit that groups count: records, different persons, or records declared to be of different persons."""
 
 

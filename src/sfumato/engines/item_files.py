@@ -85,7 +85,6 @@ class ItemRows(NamedTuple):
     who: str
     item: str
     are_named: bool
-    """Whether both columns are called by what they are, and all others are times, amounts or names of the items."""
     """Whether the names of both columns are clear, and all others are times, amounts or names of the items."""
 
 

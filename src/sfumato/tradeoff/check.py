@@ -176,7 +176,6 @@ class RareCombination(Quiet):
     """Matching records; more than `records` if missing values match everything."""
 
     unique_by: tuple[str, ...]
-    """The fewest quasi-identifiers that make it unique, as far as is known."""
     """The smallest known set of quasi-identifiers that makes it unique."""
 
 

@@ -31,11 +31,10 @@ FIELDS = {
     "baskets": ("id", "item", "column", "separator", "tree", "encoding"),
     "items": ("separator", "tree", "sensitive", "source", "id", "item"),
 }
-"""By section of a study, what its form asks for; the column of items is chosen among the columns."""
 """By section of a study, the fields of its form; the column of items is set among the columns."""
+
 FILES = ("source", "tree")
 FREQUENT = 12
-"""Items that are shown: the most frequent ones."""
 """The number of shown items: the most frequent ones."""
 
 
