@@ -1,1 +1,1 @@
-"""What comes out: the release value, and writing it."""
+"""The release value, and writing it."""

@@ -1,8 +1,8 @@
-"""Rules that tell too much: who knows what the left side stands for is too sure of the right side, or finds too few.
+"""Broken inference rules: the left side implies the right side with too high confidence, or matches too few records.
 
-Counted on rows of codes, whatever made them. All sets of so many codes that occur are walked depth first, as
-`itemset_counts` does; the rows of a set are listed, and their sensitive codes tallied. Rules that are listed
-(PS-rules) are counted one by one.
+Rules are counted on rows of codes. All occurring sets of known codes are enumerated depth first, as in
+`itemset_counts`; the rows of a set are listed, and their sensitive codes tallied. Listed rules (PS-rules) are counted
+one by one.
 """
 
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ from sfumato.texts.catalogue import refusal
 
 NONE = -1
 LISTED = 1 << 20
-"""So many rules are listed at a time."""
+"""The number of rules listed at a time."""
 
 MOST_SETS = 20_000_000_000
-"""More sets than this are not walked: it would take hours."""
+"""The most enumerated sets; more would take hours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +35,15 @@ class CodedRows:
 
     rows: Rows
     sensitive: Codes
-    """For every code 1 where it is sensitive, else 0."""
+    """For each code 1 if it is sensitive, else 0."""
 
     @cached_property
     def supports(self) -> Counts:
-        """How many records have each code."""
+        """The number of records with each code."""
         return weighted_counts(self.rows.codes, np.repeat(self.rows.weights, self._lengths), self.rows.size)
 
     def only(self, sensitive: bool) -> tuple[Counts, Codes]:
-        """Return what remains of the rows with the sensitive codes alone, or without them."""
+        """Return the rows with only sensitive codes, or without them."""
         row = np.repeat(np.arange(len(self._lengths)), self._lengths)
         kept = (self.sensitive[self.rows.codes] == 1) == sensitive
         return rows_once(row[kept], self.rows.codes[kept], len(self._lengths))
@@ -65,7 +65,7 @@ class CodedRows:
 
 @dataclass(frozen=True, eq=False)
 class BrokenRules:
-    """Rules that do not hold: known codes (rows of a table), the sensitive one (NONE where too few records fit)."""
+    """Broken rules: known codes (rows of a table), the sensitive one (NONE if too few records match)."""
 
     known: Codes
     concluded: Codes
@@ -80,7 +80,7 @@ class BrokenRules:
 
 
 def known_sizes(requirement: InferenceRequirement) -> range:
-    """Say how many codes may be known."""
+    """Return the possible numbers of known codes."""
     if isinstance(requirement, RhoUncertainty):
         return range(requirement.m + 1)
     assert isinstance(requirement, Coherence)
@@ -107,7 +107,7 @@ def broken_rules(rows: CodedRows, requirement: InferenceRequirement, size: int, 
 
 
 def _check_sets(lengths: Counts, size: int, requirement: InferenceRequirement) -> None:
-    """Refuse to walk more sets than can be walked."""
+    """Raise if there are too many sets."""
     values, numbers = np.unique(lengths, return_counts=True)
     sets = sum(comb(int(length), size) * int(number) for length, number in zip(values, numbers, strict=True))
     if sets > MOST_SETS:
@@ -118,9 +118,9 @@ def _check_sets(lengths: Counts, size: int, requirement: InferenceRequirement) -
 def _broken(
     walk: Walk, secret_starts: Counts, secret_codes: Codes, size: int, k: int, share: float, room: int
 ) -> tuple[Codes, Codes, Counts, Counts, int]:
-    """Walk all sets of `size` codes that occur; list the first `room` broken rules and count all of them.
+    """Enumerate all occurring sets of `size` codes; list the first `room` broken rules and count all of them.
 
-    Where k is 1, prefixes whose rows show nothing sensitive are passed over.
+    With k=1, prefixes whose rows have no sensitive codes are skipped.
     """
     known, concluded = np.empty((room, size), np.int32), np.empty(room, np.int32)
     persons, showing = np.empty(room, np.int64), np.empty(room, np.int64)
@@ -188,7 +188,7 @@ def _tally_secrets(
 
 @kernel
 def _in_prefix(walk: Walk, size: int, code: int) -> bool:
-    """Say whether a code is among those that are known."""
+    """Return whether a code is among the known ones."""
     known = False
     for depth in range(size):
         known = known or walk.last[depth, walk.turn[depth] - 1] == code
@@ -219,7 +219,7 @@ def broken_listed(
 
 
 def coded_rows(baskets: Baskets, keys: Codes, sensitive: Sequence[int]) -> CodedRows:
-    """Take baskets with every item replaced by its key, an item's code (SUPPRESSED leaves it out)."""
+    """Return baskets with each item replaced by its key, the code of an item (SUPPRESSED drops it)."""
     row = np.repeat(np.arange(baskets.distinct), baskets.lengths)
     starts, codes = rows_once(row, keys[baskets.codes], baskets.distinct)
     flags = np.zeros(len(baskets.items), np.int32)

@@ -31,14 +31,14 @@ from sfumato.runtime.kernels import kernel
 
 
 def holders(starts: Counts, codes: Codes, items: int) -> tuple[Counts, Codes, Codes]:
-    """List for every code the rows that hold it, ascending, and where in these rows it stands."""
+    """List for each code its rows, ascending, and its index in these rows."""
     begins, entries = members_by(codes, items)
     rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))[entries]
     return begins, rows.astype(np.int32), (entries - starts[rows]).astype(np.int32)
 
 
 class Walk(NamedTuple):
-    """Where a walk is: depth d has the rows that hold a prefix of d + 1 codes."""
+    """The state of an enumeration: depth d has the rows with a prefix of d + 1 codes."""
 
     starts: Counts
     codes: Codes
@@ -48,15 +48,15 @@ class Walk(NamedTuple):
 
     rows: Codes
     places: Codes
-    """By depth: the rows that hold a prefix, a stretch for each of its last codes, and where these stand in them."""
+    """By depth: the rows with a prefix, an interval for each of its last codes, and their indices in the rows."""
 
     last: Codes
     ends: Counts
-    """By depth: the last codes of the prefixes, and where the stretch of each begins and ends."""
+    """By depth: the last codes of the prefixes, and the start and end of the interval of each."""
 
     branches: Counts
     turn: Counts
-    """By depth: how many prefixes there are, and how many have been looked at."""
+    """By depth: the number of prefixes, and of visited ones."""
 
     seen: Codes
     slots: Counts
@@ -67,7 +67,7 @@ class Walk(NamedTuple):
 
 
 def begin_walk(starts: Counts, codes: Codes, persons: RowPersons, items: int, depths: int) -> Walk:
-    """Begin with all single codes."""
+    """Start with all single codes."""
     begins, held, where = holders(starts, codes, items)
     rows, places = np.empty((depths, len(held)), np.int32), np.empty((depths, len(held)), np.int32)
     last, ends = np.empty((depths, items), np.int32), np.zeros((depths, items + 1), np.int64)
@@ -83,7 +83,7 @@ def begin_walk(starts: Counts, codes: Codes, persons: RowPersons, items: int, de
 
 @kernel
 def tally_behind(walk: Walk, depth: int, branch: int) -> int:
-    """Tally what stands behind a prefix in the rows that hold it; return how many codes that are."""
+    """Tally the codes after a prefix in its rows; return the number of these codes."""
     following = 0
     for at in range(walk.ends[depth, branch], walk.ends[depth, branch + 1]):
         row = walk.rows[depth, at]
@@ -102,7 +102,7 @@ def tally_behind(walk: Walk, depth: int, branch: int) -> int:
 
 @kernel
 def go_down(walk: Walk, depth: int, branch: int, following: int) -> None:
-    """List, one depth below, the rows of a prefix with each of the codes that were tallied behind it."""
+    """List, one depth below, the rows of a prefix with each of the tallied codes after it."""
     below, filled = depth + 1, 0
     walk.branches[below], walk.turn[below] = following, 0
     for i in range(following):
@@ -121,20 +121,20 @@ def go_down(walk: Walk, depth: int, branch: int, following: int) -> None:
 
 @kernel
 def forget(walk: Walk, following: int) -> None:
-    """Clear what was tallied behind a prefix."""
+    """Clear the tally after a prefix."""
     for i in range(following):
         walk.slots[walk.seen[i]], walk.tally[walk.seen[i]], walk.stamp[walk.seen[i]] = 0, 0, -1
 
 
 @kernel
 def write_prefix(walk: Walk, length: int, target: Codes) -> None:
-    """Write the first codes of the prefix that is looked at."""
+    """Write the first codes of the current prefix."""
     for depth in range(length):
         target[depth] = walk.last[depth, walk.turn[depth] - 1]
 
 
 NO_HISTOGRAM = np.zeros(0, np.int64)
-"""In place of a histogram where none is counted."""
+"""In place of a histogram if none is counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,25 +215,25 @@ def rare_itemsets(rows: Rows, size: int, k: int, most: int = 1 << 24) -> tuple[C
 
 
 def support_histogram(rows: Rows, size: int) -> Counts:
-    """Count for every support how many sets of `size` items have it; place 0 is empty. No set is kept."""
+    """Count for each support the sets of `size` items that have it; index 0 is empty. No set is stored."""
     histogram = np.zeros(int(rows.weights.sum()) + 1, np.int64)
     _rare(rows.walk(size), size, 0, 1, histogram, 0)
     return histogram
 
 
 def least_support_of_sets(rows: Rows, size: int, floor: int = 1) -> int:
-    """Return the least support of any set of `size` items that occurs; 0 if none does.
+    """Return the least support of any occurring set of `size` items; 0 if none occurs.
 
-    The search ends with the first set of support `floor`, which must be a bound: no set that occurs has less than 1.
+    The search ends with the first set of support `floor`, which must be a bound: no occurring set has less than 1.
     """
     return int(_rare(rows.walk(size), size, 0, 1, NO_HISTOGRAM, floor)[3])
 
 
 @kernel
 def _rare(walk: Walk, size: int, k: int, room: int, histogram: Counts, floor: int) -> tuple[Codes, Counts, int, int]:
-    """Walk all sets of `size` items that occur; list the first `room` rare ones and count all of them.
+    """Enumerate all occurring sets of `size` items; list the first `room` rare ones and count all of them.
 
-    Supports are counted in `histogram`, where it has places. Ends early once a support of `floor` was met.
+    `histogram` counts supports within its length. Ends early at a support of `floor`.
     """
     itemsets, supports = np.empty((room, size), np.int32), np.empty(room, np.int64)
     number, least, depth = 0, 0, 0
@@ -266,7 +266,7 @@ def _rare(walk: Walk, size: int, k: int, room: int, histogram: Counts, floor: in
 
 @kernel
 def _single(walk: Walk, item: int) -> int:
-    """Tally an item alone, as if it stood behind an empty prefix; return 1, or 0 where no record has it."""
+    """Tally an item alone, as if it followed an empty prefix; return 1, or 0 if no record has it."""
     walk.seen[0] = item
     for at in range(walk.ends[0, item], walk.ends[0, item + 1]):
         row = walk.rows[0, at]
@@ -277,42 +277,42 @@ def _single(walk: Walk, item: int) -> int:
 
 
 MOST_SETS = 1_000_000_000
-"""Of sizes with more sets (counted row by row) sets are drawn instead."""
+"""The most sets of one size (counted row by row) that are enumerated; above it sets are sampled."""
 
 DRAWS = 20_000
-"""How many sets of a size are drawn."""
+"""The number of sampled sets of a size."""
 
 RESAMPLES = 200
-"""Bootstrap samples for the intervals of what is drawn."""
+"""Bootstrap samples for the intervals of sampled values."""
 
 SHARES = {"itemset_risk_99": 0.99, "itemset_risk_95": 0.95}
-"""Measures of the risk that a share of the sets does not exceed."""
+"""Quantiles of the risk over sets."""
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnSets:
-    """Sets of one size, drawn from rows at random."""
+    """Sets of one size, sampled from rows."""
 
     supports: Counts
     numbers: Numbers
-    """For how many sets each stands."""
+    """The number of sets that each represents."""
 
     least: int
-    """The least support of all sets of this size, drawn or not."""
+    """The least support of all sets of this size, sampled or not."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How many sets of items have which support; only sets that some record has."""
+    """The number of occurring sets of items by support."""
 
     supports: NDArray[np.int64]
     """Ascending, each once."""
 
     numbers: NDArray[np.int64] | Numbers
-    """How many sets have it; estimated where sets were drawn."""
+    """The number of sets; estimated if sets were sampled."""
 
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Of the measures that are estimated, between which values they lie (95 %)."""
+    """The 95 % intervals of estimated measures."""
 
     @staticmethod
     def of(supports: NDArray[np.int64]) -> Spread:
@@ -321,7 +321,7 @@ class Spread:
         return Spread(values, numbers)
 
     def with_drawn(self, drawn: list[DrawnSets]) -> Spread:
-        """Add sizes of which sets were drawn; every set that was drawn stands for as many as it is likely to miss."""
+        """Add sizes with sampled sets; each sampled set represents an estimated number of sets."""
         whole = _joined(self, [(sets.supports, sets.numbers) for sets in drawn])
         random = np.random.default_rng(0)
         risks: dict[str, list[float]] = {name: [] for name in SHARES}

@@ -1,8 +1,8 @@
-"""Selections of an attribute's leaves, in memory that follows what is selected.
+"""Selections of an attribute's leaves, with memory proportional to the selection.
 
-A stretch of leaves is its two ends, however many leaves lie between. A scattered selection is one bit per leaf, with
-the selected width below every block of leaves; a width below any other leaf starts from its block and adds leaf by
-leaf, which is the same sum in the same order as over all leaves. So a million leaves take an eighth of a megabyte.
+An interval of leaves is stored by its two ends. A scattered selection is one bit per leaf, with the cumulative selected
+width at each block of leaves; the width below any other leaf starts from its block and adds leaf by leaf, in the same
+order as over all leaves. So a million leaves take an eighth of a megabyte.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ Words = NDArray[np.uint64]
 Masks = NDArray[np.bool_]
 
 FEW_LEAVES = 4096
-"""In a domain of up to this many leaves, the selected width below every single leaf is kept."""
+"""The largest domain with the cumulative width stored for each leaf."""
 
 BLOCK = 8
-"""In larger domains it is kept below every 2^BLOCK leaves."""
+"""In larger domains it is stored for every 2^BLOCK leaves."""
 
 
 @dataclass(frozen=True, eq=False)
 class Selections:
-    """Some selections of the leaves of one attribute: all stretches, or all scattered."""
+    """Some selections of the leaves of one attribute: all intervals, or all scattered."""
 
     hierarchy: Hierarchy
     first: Codes
     end: Codes
-    """Everything that is selected lies from `first` to before `end`."""
+    """All selected leaves are from `first` to before `end`."""
 
     bits: Words | None = None
-    """Selections x words of 64 leaves: which leaves are selected; None where all from first to before end are."""
+    """Selections x words of 64 leaves: the selected leaves; None for all from first to before end."""
 
     def __len__(self) -> int:
         return len(self.first)
@@ -57,7 +57,7 @@ class Selections:
 
     @property
     def masks(self) -> Masks:
-        """The array (selections, leaves) that says which leaves are selected: for few leaves."""
+        """The array (selections, leaves) of selected leaves, for few leaves."""
         leaves = np.arange(self.hierarchy.size)
         if self.bits is None:
             return (leaves >= self.first[:, None]) & (leaves < self.end[:, None])
@@ -70,52 +70,52 @@ class Selections:
 
 
 def one_after_another(parts: Sequence[Selections]) -> Selections:
-    """Join selections of one attribute and one kind."""
+    """Concatenate selections of one attribute and one kind."""
     first, end = (np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "end"))
     rows = [part.bits for part in parts if part.bits is not None]
     return Selections(parts[0].hierarchy, first, end, np.concatenate(rows) if rows else None)
 
 
 def words_for(leaves: int) -> int:
-    """Say how many words the bits of so many leaves take."""
+    """Return the number of words for the bits of so many leaves."""
     return -(-leaves // 64)
 
 
 def unpacked(bits: Words, leaves: int) -> Masks:
-    """Read the masks of so many leaves off bits: 64 leaves to a word, the first leaf lowest."""
+    """Return the masks of so many leaves from bits: 64 leaves per word, the first leaf lowest."""
     small = np.ascontiguousarray(bits.astype("<u8")).view(np.uint8).reshape(len(bits), -1)
     return np.unpackbits(small, axis=1, count=leaves, bitorder="little").astype(np.bool_)
 
 
 class Bank(NamedTuple):
-    """The selections of all attributes one after the other, as kernels read them."""
+    """The concatenated selections of all attributes, for kernels."""
 
     starts: Counts
-    """The first selection of every attribute."""
+    """The first selection of each attribute."""
 
     first: Codes
     end: Codes
     words: Counts
-    """Where the bits of every selection start; -1: all leaves from first to before end are selected."""
+    """The first word of each selection; -1: all leaves from first to before end are selected."""
 
     bits: Words
     sums: Counts
-    """Where the widths below the blocks of every scattered selection start."""
+    """The first cumulative width of each scattered selection's blocks."""
 
     below: Numbers
     leaves: Counts
-    """Where the cumulative widths of every attribute start."""
+    """The first cumulative width of each attribute."""
 
     cumulative: Numbers
     widths: Numbers
-    """Those of the leaves, from the same starts."""
+    """The widths of leaves, with the same starts."""
 
     shifts: Counts
     """Per attribute: a block has 2^shift leaves."""
 
 
 def bank_of(selections: Sequence[Selections]) -> Bank:
-    """Put the selections of all attributes one after the other."""
+    """Concatenate the selections of all attributes."""
     words, bits, sums, below, shifts = [], [], [], [], []
     word = total = 0
     for selection in selections:
@@ -153,7 +153,7 @@ def bank_of(selections: Sequence[Selections]) -> Bank:
 
 @kernel
 def widths_below(bits: Words, widths: Numbers, shift: int) -> Numbers:
-    """Add up the selected widths below every block and below the end: selections x blocks."""
+    """Sum the selected widths below every block and below the end: selections x blocks."""
     leaves = len(widths)
     blocks = ((leaves + (1 << shift) - 1) >> shift) + 1
     below = np.empty((len(bits), blocks))
@@ -170,7 +170,7 @@ def widths_below(bits: Words, widths: Numbers, shift: int) -> Numbers:
 
 @kernel
 def is_selected(bank: Bank, selection: int, leaf: int) -> bool:
-    """Say whether a leaf is selected."""
+    """Return whether a leaf is selected."""
     word = bank.words[selection]
     if word < 0:
         return bool(bank.first[selection] <= leaf < bank.end[selection])
@@ -179,13 +179,13 @@ def is_selected(bank: Bank, selection: int, leaf: int) -> bool:
 
 @kernel
 def has_bit(bits: Words, word: int, leaf: int) -> bool:
-    """Say whether the bit of a leaf is set, where the bits of its selection start at a word."""
+    """Return whether the bit of a leaf is set, given the first word of its selection."""
     return bool((bits[word + (leaf >> 6)] >> np.uint64(leaf & 63)) & np.uint64(1))
 
 
 @kernel
 def width_below(bank: Bank, attribute: int, selection: int, leaf: int) -> float:
-    """Add up the widths of the selected leaves below a leaf; at most a block of them is looked at."""
+    """Sum the widths of the selected leaves below a leaf; reads at most a block of them."""
     word, base = bank.words[selection], bank.leaves[attribute]
     if word < 0:
         first, last = bank.first[selection], min(leaf, bank.end[selection])
@@ -203,7 +203,7 @@ def width_below(bank: Bank, attribute: int, selection: int, leaf: int) -> float:
 def all_widths_below(bank: Bank, attribute: int, selection: int, leaves: Codes, below: Numbers) -> None:
     """Do the same for many leaves at once.
 
-    One call per leaf would count the references to all arrays of the bank anew, which costs fifty times the lookup.
+    One call per leaf would count the references to all arrays of the bank again, at fifty times the cost of the lookup.
     """
     word, base, shift = bank.words[selection], bank.leaves[attribute], bank.shifts[attribute]
     if word < 0:
@@ -222,9 +222,9 @@ def all_widths_below(bank: Bank, attribute: int, selection: int, leaves: Codes, 
 
 @kernel
 def choose_smallest(numbers: Numbers, chosen: int, bits: Words) -> None:
-    """Set the bits of the so many smallest of every row of numbers from 0 to below 1; of equal ones the first.
+    """Set the bits of the `chosen` smallest numbers in 0 to below 1 of each row; of equal ones the first.
 
-    Numbers are counted in narrow bins; only the bin in which the last chosen one falls is put in order.
+    Numbers are counted in narrow bins; only the bin of the last chosen one is sorted.
     """
     rows, leaves = numbers.shape
     bins = 1

@@ -1,7 +1,7 @@
-"""What was done to each column of a release, in a few words: `by decade`, `to 2 digits`, `unchanged`.
+"""A summary of the changes of each column of a release: `by decade`, `to 2 digits`, `unchanged`.
 
-It is read from the boxes alone, weighted by their records, so it holds for every maker: where a column is not
-published the same way everywhere, the finest and the coarsest are told, and what is true of half of the records.
+It is computed from the boxes alone, weighted by their records, so it applies to every maker. If a column has several
+published forms, the finest and the coarsest are named, and the form of most records.
 """
 
 import re
@@ -23,28 +23,28 @@ from sfumato.texts.catalogue import counted, number, t
 UNCHANGED, LEFT_OUT = "unchanged", "left out (*)"
 HALF, NEARLY_ALL, EVEN = 0.5, 0.95, 1e-9
 UNITS = {"day": (1, 1), "month": (28, 31), "quarter": (90, 92), "year": (365, 366), "decade": (3652, 3653)}
-"""Days of a stretch of dates that has a name, at least and at most."""
+"""Least and most days of a named interval of dates."""
 
 YEAR, MONTH = 365.2425, 30.44
 OPEN_END = re.compile(r"<=?-?[\d.]+|-?[\d.]+\+")
-"""How the open ends of a column of numbers stand in a file: <20, 25000+."""
+"""The published texts of open ends of numbers: <20, 25000+."""
 
 STRETCHES = (re.compile(r"(.+?)\.\.(<?)(.+)"), re.compile(r"(\d+)()-(\d+)"))
-"""Stretches as they stand in a published file: -5..-1, 0..<5, 2020-01-01..2020-12-31; 20-29."""
+"""The published texts of intervals: -5..-1, 0..<5, 2020-01-01..2020-12-31; 20-29."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One way in which a column is published, and the share of the records that are."""
+    """One published form of a column, and its share of the records."""
 
     width: float
-    """How coarse it is; within one column wider is coarser."""
+    """Its coarseness; within one column wider is coarser."""
 
     noun: str
-    """What is published: `ranges of 10`, `decades`."""
+    """The form as a noun: `ranges of 10`, `decades`."""
 
     alone: str
-    """What was done where all records are published so: `in ranges of 10`, `by decade`."""
+    """The change if all records have this form: `in ranges of 10`, `by decade`."""
 
     share: float = 0.0
 
@@ -54,11 +54,11 @@ WHOLE = Piece(inf, ROOT, LEFT_OUT)
 
 
 IN_STRETCHES = "in stretches"
-"""What was done to a sensitive column whose single values are stretches of numbers or days."""
+"""The change of a sensitive column whose single values are intervals of numbers or days."""
 
 
 def column_changes(release: Release) -> dict[str, str]:
-    """Say of every column that is published, and of what is not, what was done to it."""
+    """Summarize the changes of each column, including unpublished ones."""
     roles, places = release.table.roles, {quasi.name: a for a, quasi in enumerate(release.cells.quasi)}
     changes = {name: _quasi(release, places[name]) for name in roles.quasi}
     if release.histograms is None:
@@ -74,16 +74,16 @@ def column_changes(release: Release) -> dict[str, str]:
 
 
 def _is_stretched(release: Release, sensitive: str) -> bool:
-    """Say whether a sensitive column was read in stretches of numbers or days, which is how it is published."""
+    """Return whether a sensitive column was read as intervals of numbers or days, which are published."""
     hierarchy = release.table.hierarchies[sensitive]
     return hierarchy.firsts != hierarchy.lasts
 
 
 def _quasi(release: Release, attribute: int) -> str:
-    """Say what was done to one quasi-identifier."""
+    """Summarize the change of one quasi-identifier."""
     hierarchy, boxes = release.cells.quasi[attribute].hierarchy, release.boxes
     lo, hi = boxes.lo[:, attribute], boxes.hi[:, attribute]
-    if (lo == hi).all():  # of millions of exact records too this takes no time
+    if (lo == hi).all():  # fast also for millions of exact records
         mass = weighted_counts(lo, boxes.mass, hierarchy.size)
         lo = hi = np.flatnonzero(mass).astype(np.int32)
         mass = mass[lo]
@@ -103,7 +103,7 @@ def _quasi(release: Release, attribute: int) -> str:
 
 
 def summary(pieces: Iterable[Piece]) -> str:
-    """Say how a column is published: in one way, or between two, with what holds for most records.
+    """Describe the published form of a column: one, or between two, with the form of most records.
 
     >>> decade, year = Piece(10, "decades", "by decade", 0.7), Piece(1, "years", "by year", 0.3)
     >>> summary([decade]), summary([decade, year])
@@ -136,13 +136,13 @@ def summary(pieces: Iterable[Piece]) -> str:
 
 
 def _piece(hierarchy: Hierarchy, lo: int, hi: int, present: NDArray[np.bool_] | None) -> Piece:
-    """Say how an interval of leaves is published."""
+    """Describe the published form of an interval of leaves."""
     if lo == 0 and hi == hierarchy.size - 1 > 0:
         return WHOLE
     if hierarchy.scale == "category" or lo >= hierarchy.domain_size:
         leaves = hi - lo + 1 if present is None else int(present[lo : hi + 1].sum())
         return set_piece(leaves) if hi > lo else EXACT
-    last = min(hi, hierarchy.domain_size - 1)  # a missing value beside a range widens nothing that can be told
+    last = min(hi, hierarchy.domain_size - 1)  # a missing value besides a range does not widen its description
     first, end = hierarchy.firsts[lo], hierarchy.lasts[last]
     if hierarchy.scale == "date":
         return date_piece(first, end)
@@ -157,7 +157,7 @@ def set_piece(values: int) -> Piece:
 
 
 def number_piece(first: float, last: float, whole: bool) -> Piece:
-    """Describe a stretch of numbers."""
+    """Describe an interval of numbers."""
     if first == last:
         return EXACT
     width = last - first + whole
@@ -165,12 +165,12 @@ def number_piece(first: float, last: float, whole: bool) -> Piece:
 
 
 def open_piece(text: str) -> Piece:
-    """Describe a stretch without an end, such as 90+."""
+    """Describe an interval without an end, such as 90+."""
     return Piece(1e300, text, f"all as {text}")
 
 
 def date_piece(first: float, last: float) -> Piece:
-    """Describe a stretch of days, both given as ordinals."""
+    """Describe an interval of days, both given as ordinals."""
     if not (isfinite(first) and isfinite(last)):
         return open_piece(t("notice.open_stretch_time"))
     days = last - first + 1
@@ -189,9 +189,9 @@ def date_piece(first: float, last: float) -> Piece:
 
 
 def _level(hierarchy: Hierarchy, lo: Codes, hi: Codes, shares: Numbers, chosen: int) -> str:
-    """Name the level of a hierarchy of categories on which all intervals lie; nothing where that is none of them.
+    """Return the name of the level of a hierarchy of categories that has all intervals; empty without one.
 
-    Two levels may divide the values alike. It is the chosen one then, whose labels are published, if there is one.
+    If two levels have the same nodes, it is the chosen one, whose labels are published.
     """
     if hierarchy.scale != "category":
         return ""
@@ -211,7 +211,7 @@ def _level(hierarchy: Hierarchy, lo: Codes, hi: Codes, shares: Numbers, chosen: 
 
 
 def _prefix(hierarchy: Hierarchy, level: int) -> str:
-    """Say how many characters are left where the labels of a level are beginnings of its leaves."""
+    """Describe the remaining characters if the labels of a level are prefixes of its leaves."""
     labels, size = hierarchy.levels[level].labels, hierarchy.domain_size
     stems = [label.rstrip("*xX.-_# ") for label in labels]
     pairs = [(hierarchy.leaves[leaf], stems[hierarchy.ancestors[level, leaf]]) for leaf in range(size)]
@@ -226,11 +226,11 @@ def _prefix(hierarchy: Hierarchy, level: int) -> str:
 
 
 LABELS = "single labels"
-"""How a file shows texts of which nobody can tell whether each is a value or the name of a group of values."""
+"""The published form of texts that may be values or names of groups."""
 
 
 def shown_in_file(texts: Sequence[str], counts: Sequence[int]) -> str:
-    """Say how a column is published by the texts of a file alone; whether single values were changed it cannot tell."""
+    """Describe the published form of a column by the texts of a file alone, which do not show changes of values."""
     total = max(sum(counts), 1)
     pieces = [replace(piece, share=count / total) for piece, count in zip(text_pieces(texts), counts, strict=True)]
     alone = [text for text, piece in zip(texts, pieces, strict=True) if piece.noun == EXACT.noun]
@@ -246,12 +246,12 @@ def shown_in_file(texts: Sequence[str], counts: Sequence[int]) -> str:
 
 
 def _is_value(text: str) -> bool:
-    """Say whether a text is missing, a number or a day, and so no name of a group."""
+    """Return whether a text is missing, a number or a day, and so no name of a group."""
     return not text or isfinite(read_number(text)) or isfinite(read_date(text))
 
 
 def text_pieces(texts: Sequence[str]) -> list[Piece]:
-    """Describe the texts of one column: `90+` is a range without an end where all others are numbers or ranges.
+    """Describe the texts of one column: `90+` is an open range if all others are numbers or ranges.
 
     >>> [[piece.noun for piece in text_pieces(texts)] for texts in (("20-29", "90+"), ("A+", "0+", "B-"))]
     [['ranges of 10', '90+'], ['single values', 'single values', 'single values']]
@@ -297,7 +297,7 @@ class PublishedEnds:
     column: str
     number: int
     of_one_record: int
-    """How many of them exactly one record of the table has."""
+    """The number of them that exactly one record of the table has."""
 
     def __str__(self) -> str:
         ends = counted(self.number, t("notice.published_end_value"), t("notice.published_ends_values"))
@@ -306,14 +306,14 @@ class PublishedEnds:
 
 
 def ends_of_single_records(release: Release, ranges: Ranges) -> list[PublishedEnds]:
-    """Count the ends for every column of numbers or dates of which one belongs to a single record.
+    """Count the ends for each column of numbers or dates of which one belongs to a single record.
 
-    An end of a band that some record happens to have reveals nothing of the record, so it counts only where ranges are
-    tight.
+    An end of a band that equals some record's value reveals nothing about the record, so ends count only for tight
+    ranges.
     """
     found: list[PublishedEnds] = []
     if release.form == "bucketization" or release.is_exact:
-        return found  # every value is published as it is
+        return found  # every value is published unchanged
     for a, quasi in enumerate(release.cells.quasi):
         hierarchy = quasi.hierarchy
         if hierarchy.scale == "category":
@@ -325,7 +325,7 @@ def ends_of_single_records(release: Release, ranges: Ranges) -> list[PublishedEn
         ends = np.unique(np.append(lo[shown & (exact | (begins[lo] < lo))], hi[shown & (exact | (hi < lasts[hi]))]))
         ends = ends[ends < hierarchy.domain_size]
         single = np.array(hierarchy.firsts) == np.array(hierarchy.lasts)
-        ends = ends[single[ends]]  # the end of a leaf that is a stretch is nobody's value
+        ends = ends[single[ends]]  # the end of a leaf that is an interval is nobody's value
         alone = int((release.cells.leaf_counts[a][ends] == 1).sum())
         if alone:
             found.append(PublishedEnds(quasi.name, len(ends), alone))
@@ -333,6 +333,6 @@ def ends_of_single_records(release: Release, ranges: Ranges) -> list[PublishedEn
 
 
 def unique_numbers(attribute: Sensitive, histograms: Histograms, place: int) -> int:
-    """Count the published numbers of a sensitive column that stand in one record each."""
+    """Count the published numbers of a sensitive column that occur in one record each."""
     once = histograms.of(place).sum(axis=0) == 1
     return sum(isfinite(read_number(label)) for label, alone in zip(attribute.labels, once, strict=True) if alone)

@@ -1,32 +1,28 @@
-"""A noisy release: boxes whose sensitive counts are random numbers, and the guarantee that this gives.
+"""A noisy release: boxes with random sensitive counts, and the guarantee of differential privacy.
 
-No record is assigned to anything here, so nothing that counts records can read such a release by mistake: the only
-things it knows are its boxes, which came out of the mechanism, and their counts, which came out of it too.
+No record is assigned to anything here, so no code that counts records can read such a release by mistake. It contains
+only its boxes and their counts, which are both outputs of the mechanism.
 
-Noise makes counts negative. One draw can be read in two ways: `unbiased`, as it is, so that sums over many boxes are
-right on average; or `cut`, with negative counts made 0, as nobody can draw fewer records than none from a box.
+Noise makes counts negative. A draw has two readings: `unbiased` as drawn, so that sums over many boxes are right on
+average; or `cut`, with negative counts set to 0, because no fewer than zero records can be drawn from a box.
 
-It is written as synthetic records, a table that looks like the original. Every box gives as many records with a
-sensitive value as its noisy count of it says, rounded, none where that is negative; a record lies anywhere in its box,
-leaves in proportion to their width. Nobody's record is among them but by chance. Drawing looks at nothing but what the
-release publishes, so the guarantee is that of the release.
+It is written as synthetic records, in a table that looks like the original. Every box yields as many records with a
+sensitive value as its noisy count, rounded, or none if that is negative; a record is anywhere in its box, by the widths
+of leaves. Equality with a real record is chance. Drawing reads only the content of the release, so the guarantee is
+that of the release.
 
-Releases that are written as records of their own: drawn from noisy counts, perturbed, synthetic.
+**Written records**: rows drawn from noisy counts, perturbed or synthetic. They are not rows of the table, so no engine
+recodes them; they form a small table of texts, in the order of `write_table`, which reveals nothing about their origin.
 
-Their rows are not those of the table, so no engine recodes them; they are made as a small table of texts and written in
-the order that `write_table` gives them, which tells nothing of how they were made.
-
-Differential privacy as a promise: the budget, its parts, and what two currencies of it are worth.
-
-A budget is epsilon, or epsilon with a delta. With epsilon alone it is kept in epsilon, and the parts add up. With a
-delta it is kept in rho of zero-concentrated differential privacy (zCDP, Bun & Steinke 2016), whose parts add up too and
-under which Gaussian noise is cheap. What rho is worth (Canonne, Kamath & Steinke 2020, proposition 12 for Renyi
-differential privacy, of which zCDP is alpha rho at every order alpha): rho-zCDP is (epsilon, delta)-differentially
-private with, for any alpha > 1,
+**Budget** of differential privacy: epsilon, or epsilon with a delta. Epsilon alone is accounted in epsilon, and the
+parts are summed. With a delta it is accounted in rho of zero-concentrated differential privacy (zCDP, Bun & Steinke
+2016), whose parts are summed too and under which Gaussian noise is cheap. The conversion of rho (Canonne, Kamath &
+Steinke 2020, proposition 12 for Renyi differential privacy, of which zCDP is alpha rho at every order alpha): rho-zCDP
+is (epsilon, delta)-differentially private with, for any alpha > 1,
 
     delta = exp((alpha - 1) (alpha rho - epsilon)) / alpha * (1 - 1 / alpha) ^ (alpha - 1)
 
-Every alpha gives a delta that holds, so a search that stops short of the best one is still right.
+Every alpha gives a valid delta, so a search that stops early is still right.
 """
 
 from __future__ import annotations
@@ -58,61 +54,61 @@ from sfumato.runtime.arrays import Counts, Numbers
 from sfumato.texts.catalogue import refusal, t
 
 Unit = Literal["epsilon", "rho"]
-"""What a budget is kept in: epsilon, or rho of zero-concentrated differential privacy."""
+"""The unit of a budget: epsilon, or rho of zero-concentrated differential privacy."""
 
 HALVINGS = 200
-"""More than enough for a search by halves to end between two neighbouring floating-point numbers."""
+"""More than enough bisections to reach neighbouring floating-point numbers."""
 
 ROUNDING = 1e-9
-"""By how much a delta is taken to be larger than worked out: far more than rounding can have made of it."""
+"""The relative safety margin of delta, far above rounding errors."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What a release may cost. With a delta, whatever epsilon bounds may be exceeded with at most that probability."""
+    """The cost limit of a release. With a delta, epsilon's bounds may be exceeded with at most that probability."""
 
     epsilon: float
     delta: float = 0.0
     contribution: int | None = None
-    """How many records of one person are counted at most, where persons are protected; None where records are."""
+    """The most counted records per person, if persons are protected; None if records are."""
 
     @property
     def factor(self) -> int:
-        """How many times as much a person costs as a record."""
+        """The cost of a person relative to a record."""
         return (self.contribution or 1) ** (2 if self.delta else 1)
 
     @property
     def unit(self) -> Unit:
-        """What it is kept in."""
+        """Its unit."""
         return "rho" if self.delta else "epsilon"
 
     @property
     def amount(self) -> float:
-        """How much of that there is to spend."""
+        """Its amount in this unit."""
         return rho_of(self.epsilon, self.delta) if self.delta else self.epsilon
 
 
 @dataclass(frozen=True)
 class Spent:
-    """A part of the budget: what it paid for, and how much; parts of one level look at disjoint records."""
+    """A part of the budget: its purpose and amount; parts of one level use disjoint records."""
 
     what: str
     level: int
     amount: float
-    """In what the budget is kept in."""
+    """In the unit of the budget."""
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """Differential privacy as it was kept: neighbouring tables, the budget in its parts, what is public anyway."""
+    """Differential privacy as achieved: neighbouring tables, the budget in parts, and public facts."""
 
     budget: Budget
     spent: tuple[Spent, ...]
     neighbours: str
-    """What two neighbouring tables are, in words."""
+    """A definition of neighbouring tables."""
 
     public: tuple[str, ...]
-    """What was taken as known to everybody, in sentences."""
+    """The facts that are assumed to be public, in sentences."""
 
     def __post_init__(self) -> None:
         if sum(Fraction(part.amount) for part in self.spent) > Fraction(self.budget.amount):
@@ -120,29 +116,29 @@ class Guarantee:
 
     @property
     def epsilon(self) -> float:
-        """The budget of the whole release, which all parts together do not exceed."""
+        """The epsilon of the whole release, which the sum of all parts does not exceed."""
         return self.budget.epsilon
 
     @property
     def delta(self) -> float:
-        """With which probability epsilon may not hold; 0 where it always does."""
+        """The probability that epsilon may not hold; 0 if it always does."""
         return self.budget.delta
 
     @property
     def by_level(self) -> dict[int, float]:
-        """What was spent on every level, the root is 0: all parts look at the same records, so they add up."""
+        """The amount of each level, the root is 0: all levels use the same records, so they are summed."""
         levels = sorted({part.level for part in self.spent})
         return {level: math.fsum(p.amount for p in self.spent if p.level == level) for level in levels}
 
     @property
     def by_purpose(self) -> dict[str, float]:
-        """What was spent on counts, on medians and so on."""
+        """The amount of each purpose: counts, medians and so on."""
         purposes = dict.fromkeys(part.what for part in self.spent)
         return {what: math.fsum(p.amount for p in self.spent if p.what == what) for what in purposes}
 
 
 def rounded_down(exact: Fraction) -> float:
-    """Return the largest number that is not more than an exact one."""
+    """Return the largest floating-point number that is at most an exact one."""
     number = float(exact)
     return number if number <= exact else math.nextafter(number, 0)
 
@@ -150,7 +146,7 @@ def rounded_down(exact: Fraction) -> float:
 def delta_of(rho: float, epsilon: float) -> float:
     """Return a delta with which rho-zCDP is (epsilon, delta)-differentially private: nearly the least, never less."""
     low, high = 1.0, (epsilon + 1) / (2 * rho) + 2
-    for _ in range(HALVINGS):  # the logarithm of delta is convex in alpha: look for where it stops falling
+    for _ in range(HALVINGS):  # the logarithm of delta is convex in alpha: search for its minimum
         alpha = (low + high) / 2
         if (2 * alpha - 1) * rho - epsilon + math.log1p(-1 / alpha) < 0:
             low = alpha
@@ -163,7 +159,7 @@ def delta_of(rho: float, epsilon: float) -> float:
 
 @cache
 def rho_of(epsilon: float, delta: float) -> float:
-    """Return how much rho of zCDP (epsilon, delta) buys: nearly the most, never more."""
+    """Return the rho of zCDP for (epsilon, delta): nearly the most, never more."""
     low, high = 0.0, epsilon + 1
     for _ in range(HALVINGS):
         rho = (low + high) / 2
@@ -174,54 +170,54 @@ def rho_of(epsilon: float, delta: float) -> float:
 
 
 class WrittenRecords(Published):
-    """A release that is published as records of its own."""
+    """A release with rows of its own."""
 
     @property
     @abstractmethod
     def rows_written(self) -> int:
-        """How many records are written."""
+        """The number of written records."""
 
     @abstractmethod
     def record_table(self) -> pa.Table:
-        """Return its records as texts, columns in the order of the input; raise where it may not be published."""
+        """Return its records as texts, columns in the order of the input; raise if it may not be published."""
 
     def write_draft(self, draft: Path, format: Format, escape_formulas: bool = False) -> None:
-        """Write its records wherever they will be moved to."""
+        """Write its records to a draft."""
         write_table(self.record_table(), draft, format)
         if escape_formulas:
             escape_file(draft)
 
     def to_arrow(self) -> pa.Table:
-        """Return its records as an Arrow table, in an order that tells nothing."""
+        """Return its records as an Arrow table, in an order that reveals nothing."""
         return typed(shuffled_table(self.record_table()), self.table.engine.texts)
 
 
 MOST_ROWS = 100_000_000
-"""More rows are no table any more: then the noise has outgrown the records by far."""
+"""The most rows; above it the noise exceeds the records by far."""
 
 READINGS = ("cut", "unbiased")
-"""How negative counts may be read: made 0, or as they are."""
+"""The readings of negative counts: set to 0, or unchanged."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoisyRelease(WrittenRecords):
-    """Boxes with noisy sensitive counts; every box is a group of its own."""
+    """Boxes with noisy sensitive counts; each box is a separate group."""
 
     kind: ClassVar[str] = "noisy"  # type: ignore[misc]
 
     table: Table
     boxes: Boxes
     drawn: Numbers
-    """The noisy counts of every box as they were drawn, negative ones too: boxes x all declared values of the
-    sensitive attribute, whether they occur or not."""
+    """The drawn noisy counts of every box, negative ones too: boxes x all declared values of the sensitive attribute,
+    occurring or not."""
 
     guarantee: Guarantee
     details: Mapping[str, Any] = field(default_factory=dict)
     publishable: bool = True
-    """Whether its noise is a secret. Noise from a seed is not: then the release serves tests and maps only."""
+    """Whether its noise is secret. Noise from a seed is not: then the release is for tests and maps only."""
 
     reading: str = "unbiased"
-    """How negative counts are read: one of READINGS."""
+    """The reading of negative counts: one of READINGS."""
 
     def __repr__(self) -> str:
         return f"<NoisyRelease: {self.groups:,} boxes, epsilon {self.guarantee.epsilon:g}>"
@@ -233,34 +229,34 @@ class NoisyRelease(WrittenRecords):
 
     @cached_property
     def counts(self) -> Numbers:
-        """The noisy counts as they are read; this is what is published, and either reading of it costs nothing."""
+        """The noisy counts in this reading, which are published; both readings are free."""
         return np.maximum(self.drawn, 0.0) if self.reading == "cut" else self.drawn
 
     def read(self, reading: str) -> NoisyRelease:
-        """Return the same draw with its negative counts read in this way; no noise is drawn again."""
+        """Return the same draw with another reading of its negative counts, without new noise."""
         check_choice("reading", reading, READINGS)
         release = replace(self, reading=reading)
         return replace(release, boxes=replace(self.boxes, mass=release.counts.sum(axis=1)))
 
     @property
     def content(self) -> Numbers:
-        """The noisy counts of the values that occur in the table, for the publisher's measures."""
+        """The noisy counts of the values that occur in the table, for internal measures."""
         return self.counts[:, self.cells.sensitive[0].leaves]
 
     @property
     def synthetic_counts(self) -> Counts:
-        """How many records are drawn of every box and value: the noisy counts, rounded, none below 0."""
+        """The number of records drawn of each box and value: the noisy counts, rounded, none below 0."""
         return rounded(self.counts)
 
     @property
     def rows_written(self) -> int:
-        """How many records are drawn."""
+        """The number of drawn records."""
         return int(self.synthetic_counts.sum())
 
     def record_table(self) -> pa.Table:
         """Draw records, if the release may be published.
 
-        They are drawn from what is published anyway, so they cost no budget. Another call draws others.
+        They are drawn from published content, so they cost no budget. Another call draws others.
         """
         if not self.publishable:
             raise refusal("noise_from_a_seed")
@@ -275,7 +271,7 @@ def noisy_release(
     guarantee: Guarantee,
     publishable: bool = True,
 ) -> NoisyRelease:
-    """Make a noisy release of boxes and their drawn counts of all declared values of the one sensitive attribute."""
+    """Return a noisy release of boxes and their drawn counts of all declared values of the one sensitive attribute."""
     lo, hi = np.asarray(lo, np.int32), np.asarray(hi, np.int32)
     boxes = Boxes(lo, hi, counts.sum(axis=1), np.arange(len(lo)))
     return NoisyRelease(table, boxes, counts, guarantee, publishable=publishable)

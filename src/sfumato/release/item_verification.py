@@ -32,7 +32,7 @@ class Weak(Quiet):
 
 
 def inference_violations(release: BasketRelease, requirement: item_rules.InferenceRequirement, most: int) -> list[Weak]:
-    """List (at most `most`) sensitive items that are published with others, and rules that tell too much."""
+    """List (at most `most`) sensitive items that are published with others, and rules of too high confidence."""
     return list(islice(_violations(release, requirement, max(most, 1)), max(most, 1)))
 
 
@@ -193,7 +193,7 @@ def _constraint_violations(release: BasketRelease, itemsets: list[item_rules.Ite
 
 
 def _records_showing(release: BasketRelease) -> dict[int, set[int]]:
-    """List for every item the rows that show something which stands for it."""
+    """List for each item the rows with a label that contains it."""
     rows, parts = release.recoded, release.parts
     row = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))
     by_label: dict[int, set[int]] = {}
@@ -207,7 +207,7 @@ def _records_showing(release: BasketRelease) -> dict[int, set[int]]:
 
 
 def _shown_for(release: BasketRelease, row: int, itemset: list[int]) -> list[int]:
-    """Return what a row shows for a set of items."""
+    """Return the labels of a row for a set of items."""
     rows = release.recoded
     codes = rows.codes[rows.starts[row] : rows.starts[row + 1]].tolist()
     return [code for code in codes if set(itemset) & set(release.parts.members(code).tolist())]

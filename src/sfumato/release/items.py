@@ -1,16 +1,16 @@
-"""What is published of items: each as the part it belongs to, or not at all; of baskets, or within groups of a table.
+"""Published items: each as its part, or suppressed; of baskets, or within groups of a table.
 
-A `Recoding` is a partition of the items and a suppressed rest; a published part stands for "one or more of these
-items". A `BasketRelease` applies one recoding to all baskets (AA, COAT, PCTA) or to each *piece* of them its own (LRA,
-Partition). A `MixedRelease` is a release of the table (groups) and, for every row, the parts that its items are
-published as; rows are the distinct pairs of a group and a basket. A part is an item, a node of the item tree, or a set
-`{a, b}`; an item may be published as one part in one group and as another in the next.
+A `Recoding` is a partition of the items with a suppressed rest; a published part means "one or more of these items". A
+`BasketRelease` applies one recoding to all baskets (AA, COAT, PCTA) or a different one to each *piece* of them (LRA,
+Partition). A `MixedRelease` is a release of the table (groups) and, for each row, the parts of its items; rows are the
+distinct pairs of a group and a basket. A part is an item, a node of the item tree, or a set `{a, b}`; an item may have
+different parts in different groups.
 
-`Placed` says which records of a cell go to which group. A maker of tables says how many do. Where a cell is divided, or
-some of its records are left out, its records differ in their baskets. They are dealt out in the order of a digest of
-their basket that is keyed by the digest of the whole data: the same data give the same release, the order of rows does
-not matter, and a reader, who knows neither the data nor that digest, learns nothing of a basket from its group. An
-order by the baskets themselves would tell which items are in which group.
+`Placed` assigns the records of a cell to groups. A maker of tables returns numbers of records. If a cell is divided, or
+partly suppressed, its records differ in their baskets. They are assigned in the order of a digest of their basket,
+keyed by the digest of the whole data. So the same data give the same release, the order of rows does not matter, and an
+analyst, who knows neither the data nor that digest, learns nothing about a basket from its group. An order by the
+baskets themselves would reveal which items are in which group.
 """
 
 import hashlib
@@ -37,19 +37,19 @@ SUPPRESSED = -1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recoding(Quiet):
-    """For every item the part it is published as, and what the parts are called."""
+    """The part of each item, and the labels of parts."""
 
     parts: Codes
-    """For every item its part, `SUPPRESSED` (-1) where it is not published. Parts are numbered by their first item."""
+    """The part of each item, `SUPPRESSED` (-1) if it is not published. Parts are numbered by their first item."""
 
     labels: tuple[str, ...]
-    """What stands in the file for every part: the item itself, a node of the tree, or a set `{a, b}`."""
+    """The published text of each part: the item itself, a node of the tree, or a set `{a, b}`."""
 
     leaves: Counts
-    """How many items every part stands for: leaves under its node in the tree, else its members."""
+    """The number of items of each part: leaves under its node in the tree, else its members."""
 
     domain: int
-    """How many items there are: leaves of the tree, else the items that occur."""
+    """The number of items: leaves of the tree, else the items that occur."""
 
     def __post_init__(self) -> None:
         self.parts.setflags(write=False)
@@ -74,18 +74,18 @@ class Recoding(Quiet):
 
     @cached_property
     def members(self) -> tuple[tuple[int, ...], ...]:
-        """For every part its items (those that occur)."""
+        """For each part its occurring items."""
         ends, items = self.members_by_part
         return tuple(tuple(items[ends[part] : ends[part + 1]].tolist()) for part in range(self.size))
 
     @cached_property
     def sizes(self) -> Counts:
-        """How many of the items that occur every part has."""
+        """For each part the number of its occurring items."""
         return weighted_counts(self.parts[self.parts >= 0], None, self.size)
 
 
 def numbered(keys: NDArray[np.integer]) -> Codes:
-    """Number the parts that items share a key with, in the order of their first item; a negative key is suppressed."""
+    """Number the parts of items with equal keys, in the order of their first item; a negative key is suppressed."""
     kept = keys >= 0
     parts = np.full(len(keys), SUPPRESSED, np.int32)
     parts[kept] = number_numbers(keys[kept].astype(np.int64))[1]
@@ -93,7 +93,7 @@ def numbered(keys: NDArray[np.integer]) -> Codes:
 
 
 def set_recoding(items: Sequence[str], keys: NDArray[np.integer]) -> Recoding:
-    """Publish items with the same key as the set of them (set-based generalization); negative keys are suppressed.
+    """Publish items with equal keys as their set (set-based generalization); negative keys are suppressed.
 
     >>> set_recoding("abcd", np.array([7, 2, 7, -1])).labels
     ('{a, c}', 'b')
@@ -109,7 +109,7 @@ def set_recoding(items: Sequence[str], keys: NDArray[np.integer]) -> Recoding:
 
 
 def set_label(members: list[str], known: frozenset[str]) -> str:
-    """Spell a set out, so that it looks like none of the known items; a single item is itself."""
+    """Return the text of a set, different from all known items; a single item is itself."""
     if len(members) == 1:
         return members[0]
     written = set_text(members, with_missing=False)
@@ -122,46 +122,46 @@ def set_label(members: list[str], known: frozenset[str]) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recoded(Quiet):
-    """Sets of items as they are published: rows of records with the same items, every part once per row."""
+    """Published sets of items: rows of records with the same items, each part once per row."""
 
     starts: Counts
     codes: Codes
-    """Parts, ascending within a row, by their place in `labels`."""
+    """Parts, ascending within a row, by their index in `labels`."""
 
     weights: Counts
-    """How many records every row stands for."""
+    """The number of records of each row."""
 
     labels: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ItemParts(Quiet):
-    """Everything that stands for items somewhere in a release, each once."""
+    """All parts of a release, each once."""
 
     labels: tuple[str, ...]
     sizes: Counts
-    """How many items each stands for: leaves under its node in the tree, else its members."""
+    """The number of items of each: leaves under its node in the tree, else its members."""
 
     starts: Counts
     items: Codes
-    """Part p stands for the items `items[starts[p] : starts[p + 1]]`, of those that occur in the data."""
+    """Part p has the items `items[starts[p] : starts[p + 1]]`, of those that occur in the data."""
 
     domain: int
-    """How many items there are: leaves of the tree, else the items that occur."""
+    """The number of items: leaves of the tree, else the items that occur."""
 
     def __post_init__(self) -> None:
         for array in (self.sizes, self.starts, self.items):
             array.setflags(write=False)
 
     def members(self, part: int) -> Codes:
-        """Return the items (of those that occur) that a part stands for."""
+        """Return the occurring items of a part."""
         return self.items[self.starts[part] : self.starts[part + 1]]
 
 
 class ShowsItems(Quiet):
-    """What stands in a file of items: rows of records with the same items, and what each item became.
+    """The content of a file with items: rows of records with the same items, and the published form of each item.
 
-    A part stands for the same items in all rows, so a reader need not know of pieces.
+    A part has the same items in all rows, so an analyst need not know the pieces.
     """
 
     if TYPE_CHECKING:  # fields, or properties
@@ -175,14 +175,14 @@ class ShowsItems(Quiet):
             """The data: sets of items, or a table with these."""
 
     basket: Counts
-    """For every row its set of items."""
+    """For each row its set of items."""
 
     count: Counts
-    """For every row its records."""
+    """For each row its number of records."""
 
     parts: ItemParts
     part: Codes
-    """For every item of every row's set, one row after the other, what it is published as; -1 where it is not."""
+    """For each item of each row's set, concatenated, its part; -1 if it is suppressed."""
 
     @property
     def persons(self) -> RowPersons | None:
@@ -191,12 +191,12 @@ class ShowsItems(Quiet):
 
     @cached_property
     def lengths(self) -> Counts:
-        """How many items the set of every row has."""
+        """The number of items of each row's set."""
         return self.baskets.lengths[self.basket]
 
     @cached_property
     def items(self) -> Codes:
-        """The items of every row's set, one row after the other, as `part` has them."""
+        """The items of each row's set, concatenated like `part`."""
         return taken_rows(self.baskets.starts, self.baskets.codes, self.basket)[1]
 
     @cached_property
@@ -206,7 +206,7 @@ class ShowsItems(Quiet):
 
     @cached_property
     def shown(self) -> tuple[Counts, Codes]:
-        """What every row shows: its parts, each once, ascending, as a ragged array."""
+        """The parts of each row, each once, ascending, as a ragged array."""
         return rows_once(self.row_of_item, self.part, len(self.count))
 
     @cached_property
@@ -216,18 +216,18 @@ class ShowsItems(Quiet):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What stands for items, each label once."""
+        """The labels of parts, each once."""
         return self.parts.labels
 
     @cached_property
     def part_supports(self) -> Counts:
-        """How many records of the file show each part."""
+        """The number of records of the file with each part."""
         starts, codes = self.shown
         return weighted_counts(codes, np.repeat(self.count, np.diff(starts)), len(self.labels))
 
     @cached_property
     def suppressed_occurrences(self) -> int:
-        """How many items of published records are left out."""
+        """The number of suppressed items of published records."""
         return int(self.count[self.row_of_item[self.part == SUPPRESSED]].sum())
 
     @cached_property
@@ -238,31 +238,31 @@ class ShowsItems(Quiet):
         return np.flatnonzero((self.baskets.supports > 0) & ~published)
 
     def to_csv(self, path: str | Path, force: bool = False, **options: Any) -> list[Path]:
-        """Write the release as CSV, with its legend where it needs one, all or nothing; data only."""
+        """Write the release as CSV, with its legend if it needs one, all or nothing; data only."""
         from sfumato.release.writing_items import write_items
 
         return write_items(self, path, force=force, **options)
 
 
 class PublishedParts(NamedTuple):
-    """What the items of sets are published as, one set after the other."""
+    """The published forms of the items of sets, concatenated."""
 
     parts: ItemParts
     part: Codes
     withheld: tuple[tuple[int, Counts], ...] = ()
-    """The pieces that leave items out, with these items."""
+    """The pieces that suppress items, with these items."""
 
 
 class PieceRecodings(Sequence[Recoding], ABC):
-    """The recodings of very many pieces, each made when it is asked for: in full they would be pieces x items."""
+    """The recodings of very many pieces, made on demand: stored, they would be pieces x items."""
 
     @abstractmethod
     def published(self) -> PublishedParts:
-        """Say what stands in the file without making the recodings."""
+        """Return the published content without making the recodings."""
 
 
 def published_by(baskets: Baskets, recodings: Sequence[Recoding], piece: Codes) -> PublishedParts:
-    """Say what recodings publish of the baskets of their pieces."""
+    """Return what recodings publish of the baskets of their pieces."""
     codes = np.full(len(baskets.codes), SUPPRESSED, np.int32)
     places: dict[str, int] = {}
     leaves: list[int] = []
@@ -296,7 +296,7 @@ def rows_by_piece(piece: Codes, pieces: int) -> list[Counts]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BasketRelease(ShowsItems):
-    """Baskets and what is published of them."""
+    """Baskets and their published form."""
 
     kind: ClassVar[str] = "baskets"
 
@@ -320,7 +320,7 @@ class BasketRelease(ShowsItems):
 
     @property
     def is_global(self) -> bool:
-        """Whether an item is published alike in all baskets."""
+        """Whether an item has the same published form in all baskets."""
         return len(self.recodings) == 1
 
     @property
@@ -331,48 +331,48 @@ class BasketRelease(ShowsItems):
 
     @cached_property
     def _published(self) -> PublishedParts:
-        """What stands in the file; linear in the baskets, however many pieces there are."""
+        """The published content; linear in the baskets, for any number of pieces."""
         if isinstance(self.recodings, PieceRecodings):
             return self.recodings.published()
         return published_by(self.baskets, self.recodings, self.piece)
 
     @property
     def parts(self) -> ItemParts:  # type: ignore[override]
-        """Everything that stands for items, each once."""
+        """All parts, each once."""
         return self._published.parts
 
     @property
     def part(self) -> Codes:  # type: ignore[override]
-        """For every item of every set what it is published as; -1 where it is not."""
+        """For each item of each set its part; -1 if it is suppressed."""
         return self._published.part
 
     @property
     def withheld(self) -> tuple[tuple[int, Counts], ...]:
-        """The pieces that leave items out, with these items."""
+        """The pieces that suppress items, with these items."""
         return self._published.withheld
 
     @property
     def data(self) -> Baskets:
-        """The sets of items, which are all the data."""
+        """The sets of items, which are the whole data."""
         return self.baskets
 
     @cached_property
     def basket(self) -> Counts:  # type: ignore[override]
-        """For every row its set of items."""
+        """For each row its set of items."""
         return np.arange(self.baskets.distinct)
 
     @property
     def count(self) -> Counts:  # type: ignore[override]
-        """For every row its records."""
+        """For each row its number of records."""
         return self.baskets.weights
 
     @property
     def items(self) -> Codes:
-        """The items of every row."""
+        """The items of each row."""
         return self.baskets.codes
 
     def published_in(self, piece: int) -> Codes:
-        """Return for every item its label in one piece, by its place in `labels`; -1 where no record can show it."""
+        """Return the label of each item in one piece, by its index in `labels`; -1 if no record can show it."""
         place = {label: number for number, label in enumerate(self.labels)}
         recoding = self.recodings[piece]
         numbers = np.array([*(place.get(label, SUPPRESSED) for label in recoding.labels), SUPPRESSED], np.int32)
@@ -386,7 +386,7 @@ def global_release(baskets: Baskets, recoding: Recoding, maker: str = "") -> Bas
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Placed(Quiet):
-    """Where the records of every pair go: `count` records of `pair` to `group`; what no entry takes is left out."""
+    """The groups of the records of pairs: `count` records of `pair` go to `group`; the rest is suppressed."""
 
     pair: Counts
     group: Counts
@@ -394,7 +394,7 @@ class Placed(Quiet):
 
 
 def placed(data: MixedTable, assignment: Assignment) -> Placed:
-    """Say of every pair of a cell and a basket how many of its records go to which group."""
+    """Return for each pair of a cell and a basket the numbers of records in groups."""
     cells, pairs = data.cells, data.pairs
     starts = np.searchsorted(pairs.cell, np.arange(cells.size + 1))
     entries = np.bincount(assignment.cell, minlength=cells.size)
@@ -416,7 +416,7 @@ def placed(data: MixedTable, assignment: Assignment) -> Placed:
 
 
 def _dealt(data: MixedTable, places: range, groups: Counts, counts: Counts) -> Counts:
-    """Deal the pairs of one cell out to groups, so many records to each, in the order of their digests."""
+    """Assign the pairs of one cell to groups, so many records to each, in the order of their digests."""
     key = bytes.fromhex(data.digest)
     labels = {place: repr(data.baskets.basket(int(data.pairs.basket[place]))).encode() for place in places}
     order = sorted(places, key=lambda place: hashlib.sha256(key + labels[place]).digest())
@@ -434,11 +434,11 @@ def _dealt(data: MixedTable, places: range, groups: Counts, counts: Counts) -> C
 
 @dataclass
 class PartsInUse:
-    """Parts while a release is made: every set of items and every node gets its number when it first comes up."""
+    """Parts of a release in construction: each set of items and each node gets its number at its first use."""
 
     baskets: Baskets
     tree: Hierarchy | None
-    """The tree whose nodes are published by their names; None where none is given."""
+    """The tree whose nodes are published by name; None without one."""
 
     labels: list[str] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
@@ -447,33 +447,33 @@ class PartsInUse:
 
     @cached_property
     def _taken(self) -> frozenset[str]:
-        """What no set may look like: items, and nodes of the tree."""
+        """The texts that no set may equal: items, and nodes of the tree."""
         nodes = () if self.tree is None else self.tree.nodes.values()
         return frozenset((*self.baskets.items, *nodes))
 
     @cached_property
     def nodes(self) -> dict[str, tuple[int, int]]:
-        """The interval of leaves of every node of the tree, by its name."""
+        """The interval of leaves of each node of the tree, by its name."""
         return {} if self.tree is None else {label: interval for interval, label in self.tree.nodes.items()}
 
     @property
     def domain(self) -> int:
-        """How many items there are: leaves of the tree, else the items that occur."""
+        """The number of items: leaves of the tree, else the items that occur."""
         return len(self.baskets.items) if self.tree is None else self.tree.size
 
     def item(self, item: int) -> int:
-        """Return the part that is an item by itself."""
+        """Return the part of a single item."""
         return self.of_set((item,))
 
     def of_set(self, members: tuple[int, ...]) -> int:
-        """Return the part that is a set of items."""
+        """Return the part of a set of items."""
         if members not in self._numbers:
             labels = [self.baskets.items[code] for code in members]
             self._add(members, set_label(labels, self._taken), len(members), members)
         return self._numbers[members]
 
     def of_node(self, label: str) -> int:
-        """Return the part that is a node of the tree."""
+        """Return the part of a node of the tree."""
         if label not in self._numbers:
             first, last = self.nodes[label]
             leaf = self.baskets.leaf
@@ -482,7 +482,7 @@ class PartsInUse:
         return self._numbers[label]
 
     def of_all(self) -> int:
-        """Return the part that stands for every item."""
+        """Return the part of all items."""
         if ROOT in self.nodes:
             return self.of_node(ROOT)
         everything = tuple(range(len(self.baskets.items)))
@@ -499,7 +499,7 @@ class PartsInUse:
         self.members.append(members)
 
     def done(self) -> ItemParts:
-        """Return all parts that came up."""
+        """Return all used parts."""
         lengths = [len(members) for members in self.members]
         items = np.fromiter((code for members in self.members for code in members), np.int32, sum(lengths))
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -509,23 +509,23 @@ class PartsInUse:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MixedRelease(ShowsItems):
-    """What is published of a table with a set-valued column, record by record."""
+    """The published form of a table with items, record by record."""
 
     kind: ClassVar[str] = "items"
 
     data: MixedTable
     relational: Release
     placed: Placed
-    """Which records of which pair of cell and basket are in which group."""
+    """The groups of the records of each pair of cell and basket."""
 
     group: Counts
     basket: Counts
     count: Counts
-    """The rows: the distinct pairs of a group and a basket, by group and basket, and how many records each has."""
+    """The rows: the distinct pairs of a group and a basket, by group and basket, with their numbers of records."""
 
     parts: ItemParts
     part: Codes
-    """For every item of every row's basket, one row after the other, what it is published as; -1 where it is not."""
+    """For each item of each row's basket, concatenated, its part; -1 if it is suppressed."""
 
     maker: str = ""
 
@@ -536,7 +536,7 @@ class MixedRelease(ShowsItems):
 
     @property
     def records(self) -> int:
-        """The number of records that are published."""
+        """The number of published records."""
         return int(self.count.sum())
 
     @property
@@ -546,26 +546,26 @@ class MixedRelease(ShowsItems):
 
     @cached_property
     def suppressed_items(self) -> Counts:
-        """The items that are left out of some published record."""
+        """The items that are suppressed in some published record."""
         return np.unique(self.items[self.part == SUPPRESSED])
 
     @cached_property
     def is_one_way(self) -> bool:
-        """Whether every item is published in one way within each group, or left out of all its records."""
+        """Whether each item has one published form within each group, or is suppressed in all its records."""
         keys = self.group[self.row_of_item] * max(len(self.data.baskets.items), 1) + self.items
         ways = np.unique(np.stack([keys, self.part], axis=1), axis=0)
         return len(ways) == len(np.unique(keys))
 
     @cached_property
     def rows_of_placed(self) -> Counts:
-        """For every entry of `placed` its row."""
+        """For each entry of `placed` its row."""
         width = self.data.baskets.distinct
         keys = self.group * width + self.basket
         return np.searchsorted(keys, self.placed.group * width + self.data.pairs.basket[self.placed.pair])
 
 
 def rows_of(data: MixedTable, entries: Placed) -> tuple[Counts, Counts, Counts]:
-    """Gather placed pairs to rows: the distinct pairs of a group and a basket, in order, with their records."""
+    """Aggregate placed pairs to rows: the distinct pairs of a group and a basket, in order, with their records."""
     width = data.baskets.distinct
     keys, number = np.unique(entries.group * width + data.pairs.basket[entries.pair], return_inverse=True)
     return keys // width, keys % width, weighted_counts(number.ravel(), entries.count, len(keys))

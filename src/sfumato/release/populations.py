@@ -1,10 +1,10 @@
 """Large populations (Li & Li 2009, section 4.2): all conjunctions of hierarchy nodes that enough records satisfy.
 
-A frequent-pattern search in the manner of FP-growth on hierarchies: attributes are decided one after the other, the
-one with the largest domain first; deciding an attribute (one of its frequent nodes, or none) projects the records to
-the attributes that remain and merges equal ones, so tables shrink quickly. The steps of the search are kept as a
-plan: whatever is additive over records (a release's estimated histograms, say) is summed up for all populations by
-replaying the merges, without searching again.
+A frequent-pattern search in the manner of FP-growth on hierarchies: attributes are decided one after the other, the one
+with the largest domain first. Deciding an attribute (one of its frequent nodes, or none) projects the records to the
+remaining attributes and merges equal ones, so tables shrink quickly. The steps of the search are stored as a plan:
+additive values (such as a release's estimated histograms) are summed for all populations by replaying the merges,
+without another search.
 """
 
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel
 
 LONGEST_PLAN = 150_000_000
-"""A search with more steps than this (over a gigabyte) is not kept as a plan; sums then go region by region."""
+"""The most steps of a stored plan (over a gigabyte); above it, sums are computed region by region."""
 
 MOST_MEMBERS = 500_000_000
-"""Where there is no plan and all populations together have more records than this, they are refused."""
+"""The most records of all populations together without a plan."""
 
 
 class Plan(NamedTuple):
@@ -38,7 +38,7 @@ class Plan(NamedTuple):
     sources: Codes
     targets: Codes
     patterns: Counts
-    """The population whose total a table of the last depth is, -1 for all other tables."""
+    """The population of each table of the last depth, -1 for other tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +58,12 @@ class Populations:
         return len(self.lo)
 
     def sums(self, values: Numbers) -> Numbers | None:
-        """Add up values (points x columns) over every population; None where the plan was not kept."""
+        """Sum values (points x columns) over every population; None without a plan."""
         return None if self.plan is None else replay(self.plan, np.ascontiguousarray(values), len(self.lo))
 
 
 def large_populations(cells: Cells, min_support: float) -> Populations:
-    """Find all conjunctions of nodes, at most one per quasi-identifier, with at least this share of the records."""
+    """Return all conjunctions of nodes, at most one per quasi-identifier, with at least this share of the records."""
     check_number("min_support", min_support, least=0, strict=True, most=1)
     points, weights = cells.points, cells.points.counts
     order = sorted(range(len(cells.quasi)), key=lambda a: (-cells.quasi[a].hierarchy.size, a))
@@ -84,10 +84,10 @@ def large_populations(cells: Cells, min_support: float) -> Populations:
 def _frequent_nodes(
     hierarchy: Hierarchy, known: Codes, codes: Codes, weights: Counts, least: int
 ) -> tuple[Counts, Counts]:
-    """List the nodes but the root that have enough records at all, each interval once.
+    """List the nodes other than the root that have enough records, each interval once.
 
-    Returns their first and last leaves, and their first and last places among the leaves that occur (`known`): a
-    search among these costs what occurs, however large the domain is.
+    Returns their first and last leaves, and their first and last indices among the occurring leaves (`known`): a search
+    among these costs the number of occurring leaves, for any domain.
     """
     below = np.concatenate([[0], np.cumsum(np.bincount(codes, weights=weights, minlength=len(known)))])
     intervals = hierarchy.node_intervals
@@ -106,7 +106,7 @@ def _as_populations(
     supports: Counts,
     plan: Plan | None,
 ) -> Populations:
-    """Translate the nodes found, in search order, to intervals of codes in the order of the attributes."""
+    """Translate the found nodes from search order to intervals of codes in the order of the attributes."""
     used = np.full((len(conjunctions), len(order)), -1, np.int32)
     lo, hi = (np.tile(end, (len(conjunctions), 1)) for end in cells.whole)
     selections: dict[int, Selections] = {}
@@ -123,9 +123,9 @@ def _as_populations(
 def search(
     codes: Codes, weights: Counts, domains: Counts, nodes: Counts, starts: Counts, least: int, longest: int
 ) -> tuple[Codes, Counts, tuple[Counts, Counts, Counts, Codes, Codes, Counts], bool]:
-    """Walk the attributes depth first; at each depth try no node, then every node that is frequent there.
+    """Search the attributes depth first; at each depth try no node, then every frequent node.
 
-    Time is proportional to the sizes of all projected tables; the table of one depth at a time is in memory.
+    Time is proportional to the sizes of all projected tables; one table per depth is in memory.
     """
     d = codes.shape[1]
     conjunctions, supports = np.empty((64, d), np.int32), np.empty(64, np.int64)
@@ -193,7 +193,7 @@ def search(
 
 @kernel
 def is_pattern(chosen: Counts) -> bool:
-    """Say whether any attribute is decided."""
+    """Return whether any attribute is decided."""
     for a in range(len(chosen)):
         if chosen[a] >= 0:
             return True
@@ -202,7 +202,7 @@ def is_pattern(chosen: Counts) -> bool:
 
 @kernel
 def leaf_prefix(codes: Codes, weights: Counts, leaves: int) -> Counts:
-    """Records below every leaf of the first remaining attribute, summed up."""
+    """Cumulative records below each leaf of the first remaining attribute."""
     prefix = np.zeros(leaves + 1, np.int64)
     for i in range(len(weights)):
         prefix[codes[i, 0] + 1] += weights[i]

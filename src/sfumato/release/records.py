@@ -1,11 +1,11 @@
-"""Records in place of records: releases whose rows are not the table's own, but perturbed, synthetic or made elsewhere.
+"""Releases of rows that are not the table's own: perturbed, synthetic or external records.
 
-`Records` are what a maker of such releases works on, and what an attacker reads: one row of leaf codes per record,
-quasi-identifiers in the order of the cells and the sensitive attributes behind them. `RecordRelease` is what comes out:
-the distinct rows with their counts, each a box (a point, where a value is published as it is) with sensitive values. It
-is the same value of boxes, groups and histograms as every release, so estimators and attacks read it unchanged. What
-differs is said in two words: whether its records stand for `people` (a synthetic one is nobody's, and counting it
-says nothing of anybody), and whether it is `truthful` (a perturbed one is not: the width of its boxes is not its loss).
+`Records` are the data of makers and attackers: one row of leaf codes per record, quasi-identifiers in the order of the
+cells, followed by the sensitive attributes. `RecordRelease` is the result: the distinct rows with their counts, each a
+box (a point for exact values) with sensitive values. It has boxes, groups and histograms like every release, so
+estimators and attacks read it unchanged. Two flags differ: whether its records represent `people` (counting synthetic
+ones means nothing for anybody), and whether it is `truthful` (the loss of a perturbed one is not the width of its
+boxes).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
 from sfumato.texts.catalogue import refusal
 
 NOT_SHOWN = -1
-"""The code of a sensitive value that a release does not show at all."""
+"""The code of a sensitive value that a release does not show."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,10 +49,10 @@ class Records(Quiet):
     """Records by the leaf codes of their columns: quasi-identifiers in the order of the cells, then sensitive ones."""
 
     cells: Cells
-    """The table they are records of, or in place of: what the columns are."""
+    """The table that defines the columns."""
 
     codes: Codes
-    """One row per record, one column per attribute; a sensitive value that is not shown is `NOT_SHOWN`."""
+    """One row per record, one column per attribute; an unpublished sensitive value is `NOT_SHOWN`."""
 
     @staticmethod
     def of(cells: Cells) -> Records:
@@ -64,7 +64,7 @@ class Records(Quiet):
 
     @cached_property
     def attributes(self) -> tuple[Quasi | Sensitive, ...]:
-        """What the columns are."""
+        """The attributes of the columns."""
         return coded_columns(self.cells)
 
     @cached_property
@@ -74,11 +74,11 @@ class Records(Quiet):
 
     @cached_property
     def hierarchies(self) -> tuple[Hierarchy, ...]:
-        """The hierarchies whose leaf codes the columns hold."""
+        """The hierarchies of the columns' leaf codes."""
         return tuple(attribute.hierarchy for attribute in self.attributes)
 
     def place(self, name: str) -> int:
-        """Find a column by its name."""
+        """Return the index of a column by its name."""
         if name not in self.names:
             raise BadInputError(f"there is no coded column {name!r}; these are: {', '.join(self.names)}")
         return self.names.index(name)
@@ -88,22 +88,22 @@ class Records(Quiet):
         return Records(self.cells, np.ascontiguousarray(codes, dtype=np.int32))
 
     def replaced(self, columns: Mapping[int, Codes]) -> Records:
-        """Return the same records with other codes in some columns, by place."""
+        """Return the records with other codes in some columns, by index."""
         codes = self.codes.copy()
         for place, column in columns.items():
             codes[:, place] = column
         return self.recoded(codes)
 
     def is_number(self, place: int) -> bool:
-        """Say whether a column has numbers or dates, which can be added and averaged."""
+        """Return whether a column has numbers or dates, which can be added and averaged."""
         return self.hierarchies[place].scale != "category"
 
     def numbers(self, place: int) -> Numbers:
-        """Return a column as numbers: of a leaf that is a stretch its middle, of a date its day; NaN where missing."""
+        """Return a column as numbers: of an interval leaf its middle, of a date its day; NaN for missing values."""
         return leaf_numbers(self.hierarchies[place])[self.codes[:, place]]
 
     def nearest(self, place: int, numbers: Numbers) -> Codes:
-        """Find the leaves nearest to numbers; where one is NaN the value stays as it is, missing most likely."""
+        """Return the leaves nearest to numbers; a value with NaN is unchanged, probably missing."""
         values = leaf_numbers(self.hierarchies[place])[: self.hierarchies[place].domain_size]
         middles = (values[1:] + values[:-1]) / 2
         nearest = np.searchsorted(middles, np.nan_to_num(numbers), side="left")
@@ -111,7 +111,7 @@ class Records(Quiet):
 
 
 def coded_columns(cells: Cells) -> tuple[Quasi | Sensitive, ...]:
-    """Return the columns that a table is coded by: quasi-identifiers, then sensitive attributes."""
+    """Return the coded columns of a table: quasi-identifiers, then sensitive attributes."""
     return (*cells.quasi, *cells.sensitive)
 
 
@@ -122,7 +122,7 @@ def cell_codes(cells: Cells) -> Codes:
 
 
 def leaf_numbers(hierarchy: Hierarchy) -> Numbers:
-    """Return every leaf of numbers or dates as a number, its middle; NaN for categories and for what is missing."""
+    """Return each leaf of numbers or dates as a number, its middle; NaN for categories and missing values."""
     leaves = np.arange(hierarchy.size, dtype=np.int32)
     return counted_leaves(hierarchy, leaves, np.ones(hierarchy.size, np.int64)).numbers
 
@@ -136,7 +136,7 @@ class RecordRelease(WrittenRecords, Grouped):
     """The distinct records: lower ends, upper ends (leaf codes of the quasi-identifiers), sensitive leaf codes."""
 
     counts: Counts
-    """How many records are like each of them."""
+    """The number of records equal to each of them."""
 
     boxes: Boxes
     sizes: Counts
@@ -144,16 +144,16 @@ class RecordRelease(WrittenRecords, Grouped):
     people: bool
     truthful: bool
     link: Assignment | None = None
-    """Which record stands for whom: (cell, row, count), where that is known; for the publisher's eyes."""
+    """The original record of each record: (cell, row, count), if known; internal."""
 
     guarantee: Guarantee | None = None
-    """Differential privacy, where it was drawn so."""
+    """The guarantee of differential privacy, if it has one."""
 
     publishable: bool = True
     """Whether it may be published: noise from a seed is no secret."""
 
     details: Mapping[str, Any] = field(default_factory=dict)
-    """What its maker has to say of it; for the publisher's eyes."""
+    """Details of its maker; internal."""
 
     def __repr__(self) -> str:
         kind = "records" if self.people else "synthetic records"
@@ -181,27 +181,27 @@ class RecordRelease(WrittenRecords, Grouped):
 
     @property
     def values(self) -> Codes:
-        """The sensitive leaf codes of the distinct records, `NOT_SHOWN` where they are not published."""
+        """The sensitive leaf codes of the distinct records, `NOT_SHOWN` if they are not published."""
         return self.rows[:, 2 * len(self.cells.quasi) :]
 
     @cached_property
     def records(self) -> int:
-        """The number of records that are published."""
+        """The number of published records."""
         return int(self.counts.sum())
 
     @property
     def suppressed(self) -> int:
-        """The number of people without a record, as far as the number of records tells."""
+        """The number of people without a record, by the number of records."""
         return max(self.cells.records - self.records, 0) if self.people else 0
 
     @property
     def quasi_counts(self) -> Counts:
-        """How many records show each combination of published quasi-identifier texts."""
+        """The number of records with each combination of published quasi-identifier texts."""
         return self.sizes
 
     @cached_property
     def content(self) -> Numbers:
-        """The records of every box by sensitive value; values that nobody in the table has are in none."""
+        """The records of each box by sensitive value; values that nobody in the table has are ignored."""
         if self.histograms is None:
             return np.zeros((len(self.sizes), int(self.cells.spans[-1])))
         return self.histograms.counts.astype(np.float64)
@@ -226,7 +226,7 @@ class RecordRelease(WrittenRecords, Grouped):
 
 
 def _texts(texts: Sequence[str], which: Codes) -> pa.Array:
-    """Write a column; an empty text is a missing value."""
+    """Return a column of texts; an empty text is a missing value."""
     return text_column([text or None for text in texts]).take(number_column(which))
 
 
@@ -241,7 +241,7 @@ def record_release(
     publishable: bool = True,
     details: Mapping[str, Any] | None = None,
 ) -> RecordRelease:
-    """Publish records as points; `linked` says of each for which cell of the table it stands."""
+    """Publish records as points; `linked` has the original cell of each."""
     quasi = len(table.cells.quasi)
     lo, values = records.codes[:, :quasi], records.codes[:, quasi:]
     release = boxed_records(table, lo, lo, values, people=people, truthful=truthful, linked=linked)
@@ -261,10 +261,10 @@ def boxed_records(
     counts: Counts | None = None,
     group: Counts | None = None,
 ) -> RecordRelease:
-    """Publish records as boxes, one row each (`counts`: so many alike), with their sensitive leaf codes.
+    """Publish records as boxes, one row each (with `counts`), and their sensitive leaf codes.
 
-    A release shows all sensitive attributes or none: where any value is `NOT_SHOWN`, none are. Records of one box are
-    a group, unless `group` numbers those that a reader tells apart: a file may say the same in different texts.
+    A release shows all sensitive attributes or none: if any value is `NOT_SHOWN`, none are shown. Records of one box
+    are a group, unless `group` numbers the distinguishable ones: a file may have different texts for the same box.
     """
     each = np.ones(len(lo), np.int64) if counts is None else counts
     rows = np.ascontiguousarray(np.column_stack([lo, hi, values]), dtype=np.int32)
@@ -281,14 +281,14 @@ def boxed_records(
 
 
 def dealt_out(values: Codes, group: Counts, generator: np.random.Generator) -> Codes:
-    """Deal the values of every group out among its records, at random."""
+    """Permute the values of each group at random."""
     dealt = np.empty_like(values)
     dealt[np.argsort(group, kind="stable")] = values[np.lexsort((generator.random(len(group)), group))]
     return dealt
 
 
 def _histograms(cells: Cells, values: Codes, counts: Counts, group: Counts, sizes: Counts) -> Histograms:
-    """Count the sensitive values of every group; a value that nobody in the table has counts nowhere."""
+    """Count the sensitive values of each group; a value that nobody in the table has is not counted."""
     totals = np.zeros((len(sizes), int(cells.spans[-1])), np.int64)
     for s, attribute in enumerate(cells.sensitive):
         column = np.full(attribute.hierarchy.size, -1, np.int64)
@@ -300,14 +300,14 @@ def _histograms(cells: Cells, values: Codes, counts: Counts, group: Counts, size
 
 
 def unchanged_records(release: RecordRelease) -> int:
-    """Count the people whose record is published just as it is, where it is known which record stands for whom."""
+    """Count the people whose record is published unchanged, if original records are known."""
     if release.link is None:
         return 0
     return int(release.link.count[_same_values(release, release.link).all(axis=1)].sum())
 
 
 def unchanged_values(release: RecordRelease) -> dict[str, float]:
-    """Return by column the share of the values that are published as they are, where it is known whose they are."""
+    """Return by column the share of the values that are published unchanged, if original records are known."""
     if release.link is None or not release.link.records:
         return {}
     shares = release.link.count @ _same_values(release, release.link) / release.link.records
@@ -316,7 +316,7 @@ def unchanged_values(release: RecordRelease) -> dict[str, float]:
 
 
 def _same_values(release: RecordRelease, link: Assignment) -> NDArray[np.bool_]:
-    """Say for every entry of a link and every column whether just the recorded value is published."""
+    """Return for each entry of a link and each column whether exactly the recorded value is published."""
     quasi = len(release.cells.quasi)
     original, made = cell_codes(release.cells)[link.cell], release.rows[link.group]
     same = (original[:, :quasi] == made[:, :quasi]) & (original[:, :quasi] == made[:, quasi : 2 * quasi])
@@ -324,7 +324,7 @@ def _same_values(release: RecordRelease, link: Assignment) -> NDArray[np.bool_]:
 
 
 def replicated_uniques(release: RecordRelease) -> tuple[int, int]:
-    """Count the records that occur once in the table and stand in the release as they are, and all that occur once."""
+    """Count the unique records of the table that are in the release unchanged, and all unique ones."""
     cells, quasi = release.cells, len(release.cells.quasi)
     points = (release.lo == release.hi).all(axis=1)
     codes = np.concatenate([release.lo, release.values], axis=1)[points]
@@ -336,10 +336,10 @@ def replicated_uniques(release: RecordRelease) -> tuple[int, int]:
 
 
 def read_as_records(release: Published, generator: np.random.Generator) -> Records:
-    """Read any release as a reader would who takes its records for points: in a box, anywhere, by the widths of leaves.
+    """Read any release as points: in a box anywhere, by the widths of leaves.
 
-    In a bucket the sensitive values are dealt out at random, as they were. Of a noisy release as many records are drawn
-    as its counts say. What a release does not show of the sensitive attributes is `NOT_SHOWN`.
+    In a bucket the sensitive values are permuted at random. Of a noisy release as many records are drawn as its counts.
+    Unpublished sensitive values are `NOT_SHOWN`.
     """
     lo, hi, values = released_boxes(release, generator)
     columns = [

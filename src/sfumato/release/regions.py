@@ -1,19 +1,15 @@
-"""Regions of the quasi-identifiers' space, and what a release says of the people inside them.
+"""Regions of the quasi-identifiers' space, and a release's estimates of the sensitive values in them.
 
-A region selects leaves of some attributes: a large population, the predicate of a query. Under the uniformity
-assumption a box of mass w puts w x overlap / volume of its records into a region, and every record has the sensitive
-values of its group's histogram. For point boxes (a bucketization) this is exact in the quasi-identifiers.
+A region selects leaves of some attributes: a large population, the predicate of a query. Under uniformity a box of mass
+w has w x overlap / volume of its records in a region, each with the sensitive distribution of its group. For point
+boxes (a bucketization) this is exact in the quasi-identifiers.
 
-Leaves of an attribute that no box of a release tells apart, taken together.
+**Intervals of leaves.** Between two neighbouring ends of boxes all leaves are in the same boxes, so a distribution by
+width is uniform there. Computations by leaf can therefore be done by such interval, with a cost that depends on the
+release and not on the domain.
 
-Between two neighbouring ends of boxes all leaves are in the same boxes, so whatever is spread over boxes by width is
-spread evenly there. What is worked out of a release leaf by leaf can therefore be worked out stretch by stretch, and
-costs what the release shows, not what the domain could hold.
-
-The values that occur in every row of a large array of counts, so that kernels need not look at all the others.
-
-A box of five records has at most five of thousands of sensitive values. Rows are walked in the same order as they
-would be with all their zeros, so sums over rows come out the same to the last bit.
+**Nonzero values** of each row of a large array of counts: a box of five records has at most five of thousands of
+sensitive values. Rows are read in the same order as with all their zeros, so sums over rows are equal to the last bit.
 """
 
 from __future__ import annotations
@@ -33,28 +29,28 @@ from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel
 
 FEW_LEAVES = 1000
-"""In a domain of up to this many leaves each is a stretch of its own: nothing would be gained."""
+"""In a domain of up to this many leaves each is a separate interval, because nothing would be gained."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stretches:
-    """The stretches into which the boxes of a release cut the leaves of one attribute."""
+    """The intervals into which the boxes of a release cut the leaves of one attribute."""
 
     bounds: Codes
-    """The first leaf of every stretch, and behind the last one the number of leaves."""
+    """The first leaf of each interval, followed by the number of leaves."""
 
     cumulative: Numbers
     """The width below every bound."""
 
     widths: Numbers
-    """The width of every stretch."""
+    """The width of each interval."""
 
     widest: Numbers
-    """The width of the widest leaf of every stretch."""
+    """The width of the widest leaf of each interval."""
 
     @staticmethod
     def of(hierarchy: Hierarchy, lo: Codes, hi: Codes) -> Stretches:
-        """Cut the leaves where an interval from `lo` to `hi` begins or ends."""
+        """Cut the leaves at the starts and ends of intervals from `lo` to `hi`."""
         if hierarchy.size <= FEW_LEAVES:
             bounds = np.arange(hierarchy.size + 1, dtype=np.int32)
         else:
@@ -65,7 +61,7 @@ class Stretches:
 
     @property
     def size(self) -> int:
-        """The number of stretches."""
+        """The number of intervals."""
         return len(self.widest)
 
     @property
@@ -74,14 +70,14 @@ class Stretches:
         return int(self.bounds[-1])
 
     def of_leaves(self, leaves: Codes) -> Codes:
-        """Say in which stretch each of some leaves is."""
+        """Return the interval of each of some leaves."""
         if self.size == self.leaves:
             return leaves.astype(np.int32)
         return (np.searchsorted(self.bounds, leaves, side="right") - 1).astype(np.int32)
 
 
 def uniform_leaves(hierarchy: Hierarchy, lo: Codes, hi: Codes, generator: np.random.Generator) -> Codes:
-    """Draw a leaf of every interval, each leaf in proportion to its width."""
+    """Draw a leaf of each interval, in proportion to its width."""
     widths = hierarchy.cumulative
     point = widths[lo] + generator.random(len(lo)) * (widths[hi + 1] - widths[lo])
     leaf = np.searchsorted(widths, point, side="right") - 1
@@ -89,23 +85,23 @@ def uniform_leaves(hierarchy: Hierarchy, lo: Codes, hi: Codes, generator: np.ran
 
 
 class Held(NamedTuple):
-    """What is not zero, row by row: that of row r stands at `starts[r]:starts[r + 1]`."""
+    """The nonzero values by row: those of row r are at `starts[r]:starts[r + 1]`."""
 
     starts: Counts
     value: Codes
     amount: Numbers
     values: int
-    """How many values there are, those that do not occur included."""
+    """The number of values, including those that do not occur."""
 
 
 def held_in(counts: Numbers) -> Held:
-    """Find what is not zero in an array (rows, values)."""
+    """Return the nonzero values of an array (rows, values)."""
     return Held(*find_held(np.ascontiguousarray(counts)), counts.shape[1])
 
 
 @kernel
 def find_held(counts: Numbers) -> tuple[Counts, Codes, Numbers]:
-    """List the values of every row that are not zero."""
+    """List the nonzero values of each row."""
     starts = np.zeros(len(counts) + 1, np.int64)
     for r in range(len(counts)):
         number = 0
@@ -123,18 +119,18 @@ def find_held(counts: Numbers) -> tuple[Counts, Codes, Numbers]:
 
 
 SPARSE = 8
-"""Rows of which less than one in so many numbers is not zero are faster walked by these alone."""
+"""Rows with less than one nonzero number in so many are read faster by these alone."""
 
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """Many regions: for every attribute a bank of selections of leaves, and which one each region uses (-1: all)."""
+    """Many regions: for each attribute a bank of selections of leaves, and the selection of each region (-1: all)."""
 
     selections: tuple[Selections, ...]
     """Per attribute the selections of its leaves."""
 
     used: Codes
-    """An array (regions, attributes) of indices into the banks."""
+    """An array (regions, attributes) of indices of the banks."""
 
     @property
     def size(self) -> int:
@@ -143,11 +139,11 @@ class Regions:
 
     @cached_property
     def bank(self) -> Bank:
-        """The selections as kernels read them."""
+        """The selections for kernels."""
         return bank_of(self.selections)
 
     def only(self, kept: Counts) -> Regions:
-        """Keep some of the regions, and of the selections those that they use."""
+        """Keep some of the regions, and their selections."""
         used, selections = self.used[kept], []
         for a, selection in enumerate(self.selections):
             asking = used[:, a] >= 0
@@ -157,7 +153,7 @@ class Regions:
 
 
 def estimated_histograms(release: Release) -> Numbers:
-    """Return what a release with point boxes says of the sensitive values of every point."""
+    """Return the estimates of a release with point boxes for the sensitive values of each point."""
     assignment, cells = release.assignment, release.cells
     points = np.zeros((len(cells.points.codes), int(cells.spans[-1])))
     spread_entries(cells.points.number[assignment.cell], assignment.group, assignment.count, release.profiles, points)
@@ -165,7 +161,7 @@ def estimated_histograms(release: Release) -> Numbers:
 
 
 def are_points(release: Published) -> bool:
-    """Say whether every box of a release is a point, so that its quasi-identifiers are exact."""
+    """Return whether every box of a release is a point, so that its quasi-identifiers are exact."""
     return bool((release.boxes.lo == release.boxes.hi).all())
 
 
@@ -176,7 +172,7 @@ def overlap_estimates(release: Published, regions: Regions) -> Numbers:
 
 
 def shown_intervals(release: Published) -> Intervals:
-    """Find the different intervals that the boxes of a release show of every attribute."""
+    """Return the distinct intervals of each attribute in the boxes of a release."""
     boxes, ends, numbers, extent = release.boxes, [], [], []
     for a, attribute in enumerate(release.cells.quasi):
         cumulative = attribute.hierarchy.cumulative
@@ -191,9 +187,9 @@ def shown_intervals(release: Published) -> Intervals:
 
 
 class Intervals(NamedTuple):
-    """The different intervals that boxes show: first leaf, last leaf + 1, one over the width.
+    """The distinct intervals of boxes: first leaf, last leaf + 1, one over the width.
 
-    Those of attribute a stand at `offsets[a]:offsets[a + 1]`, and box b shows number `number[a, b]` of them.
+    Those of attribute a are at `offsets[a]:offsets[a + 1]`, and box b has number `number[a, b]` of them.
     """
 
     lo: Codes
@@ -202,17 +198,16 @@ class Intervals(NamedTuple):
     offsets: Counts
     number: Codes
     order: Counts
-    """The attributes, those of narrow boxes first: they are missed most often."""
+    """The attributes, those of narrow boxes first, because they exclude boxes most often."""
 
 
 @kernel
 def combine_overlaps(bank: Bank, used: Codes, intervals: Intervals, held: Held, content: Numbers) -> Numbers:
-    """For every region multiply the boxes' overlaps of its attributes and add up what the boxes contain.
+    """For each region multiply the boxes' overlaps of its attributes and sum the content of the boxes.
 
-    Time is O(regions x boxes x attributes that a region selects in) at most: what an interval has in common with a
-    region is worked out once for all boxes that show it, a box that a region misses is not looked at again, and what
-    a region has in common with the one before (large populations come as a tree) is kept from there. `content` is
-    what `held` lists the numbers of.
+    Time is at most O(regions x boxes x attributes of a region). The overlap of an interval with a region is computed
+    once for all boxes with this interval, a box outside of a region is skipped, and common attributes of consecutive
+    regions are reused (large populations come as a tree). `held` lists the nonzero values of `content`.
     """
     boxes, depth = len(held.starts) - 1, most_selected(used)
     estimates = np.zeros((len(used), held.values))
@@ -241,7 +236,7 @@ def combine_overlaps(bank: Bank, used: Codes, intervals: Intervals, held: Held, 
         for i in range(boxes if level < 0 else number[level]):
             b, share = (i, 1.0) if level < 0 else (met[level, i], weight[level, i])
             start, behind = held.starts[b], held.starts[b + 1]
-            if 2 * (behind - start) >= held.values:  # whole rows are faster than half of their numbers picked out
+            if 2 * (behind - start) >= held.values:  # whole rows are faster than half of their numbers
                 for s in range(held.values):
                     estimates[r, s] += share * content[b, s]
             else:
@@ -252,7 +247,7 @@ def combine_overlaps(bank: Bank, used: Codes, intervals: Intervals, held: Held, 
 
 @kernel
 def most_selected(used: Codes) -> int:
-    """Say in how many attributes a region selects at most; at least 1."""
+    """Return the most attributes of a region; at least 1."""
     most = 1
     for r in range(len(used)):
         selecting = 0
@@ -264,7 +259,7 @@ def most_selected(used: Codes) -> int:
 
 @kernel
 def shares_inside(bank: Bank, a: int, used: int, intervals: Intervals, common: Numbers, outside: Numbers) -> None:
-    """Say which share of every interval of one attribute a region selects; `outside` is room to work in."""
+    """Compute the share of each interval of one attribute that a region selects; `outside` is scratch space."""
     selection, start, behind = bank.starts[a] + used, intervals.offsets[a], intervals.offsets[a + 1]
     inverse = intervals.inverse[start:behind]
     all_widths_below(bank, a, selection, intervals.end[start:behind], common)
@@ -275,7 +270,7 @@ def shares_inside(bank: Bank, a: int, used: int, intervals: Intervals, common: N
 
 @kernel
 def spread_entries(point: Counts, group: Counts, count: Counts, shares: Numbers, points: Numbers) -> None:
-    """Give every point the sensitive distribution of the groups its records are in."""
+    """Add to each point the sensitive distribution of the groups of its records."""
     for i in range(len(point)):
         for s in range(shares.shape[1]):
             points[point[i], s] += count[i] * shares[group[i], s]
@@ -283,7 +278,7 @@ def spread_entries(point: Counts, group: Counts, count: Counts, shares: Numbers,
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """The points inside every region: those of region r stand at `offsets[r]:offsets[r + 1]`."""
+    """The points inside each region: those of region r are at `offsets[r]:offsets[r + 1]`."""
 
     offsets: Counts
     points: Codes
@@ -294,7 +289,7 @@ class Members:
         return Members(*find_members(points.codes, regions.bank, regions.used))
 
     def sums(self, values: Numbers) -> Numbers:
-        """Add up the values (points x columns) of every region's points; mostly zeros are passed over."""
+        """Sum the values (points x columns) of each region's points; sparse arrays by their nonzero values."""
         if SPARSE * np.count_nonzero(values) < values.size:
             return sum_members(self.offsets, self.points, held_in(values))
         return sum_rows(self.offsets, self.points, np.ascontiguousarray(values))
@@ -323,7 +318,7 @@ def find_members(codes: Codes, bank: Bank, used: Codes) -> tuple[Counts, Codes]:
 
 @kernel
 def sum_members(offsets: Counts, points: Codes, held: Held) -> Numbers:
-    """Add up the values of every region's points."""
+    """Sum the values of each region's points."""
     sums = np.zeros((len(offsets) - 1, held.values))
     for r in range(len(offsets) - 1):
         for i in range(offsets[r], offsets[r + 1]):
@@ -334,11 +329,11 @@ def sum_members(offsets: Counts, points: Codes, held: Held) -> Numbers:
 
 @kernel
 def sum_rows(offsets: Counts, points: Codes, values: Numbers) -> Numbers:
-    """Add up the values of every region's points, four whole rows at a time: each column in the same order as above."""
+    """Sum the values of each region's points, four whole rows at a time: each column in the same order as above."""
     sums = np.zeros((len(offsets) - 1, values.shape[1]))
     for r in range(len(offsets) - 1):
         total, i, behind = sums[r], offsets[r], offsets[r + 1]
-        while i + 4 <= behind:  # the totals wait for memory once in four rows
+        while i + 4 <= behind:  # one memory access for the totals per four rows
             one, two = values[points[i]], values[points[i + 1]]
             three, four = values[points[i + 2]], values[points[i + 3]]
             for s in range(values.shape[1]):

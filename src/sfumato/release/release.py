@@ -1,7 +1,7 @@
 """A release: weighted boxes, each in a group; each group with a histogram of every sensitive attribute.
 
-Everything that makes a release makes this value; everything that measures one reads only this value. Groups are
-what a reader of the file sees, so groups with the same published text are merged here, before anything is said.
+Makers return this value; measures read only this value. Groups are what the file shows, so groups with the same
+published text are merged here, before any measurement.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FORMS: tuple[Form, ...] = ("generalization", "bucketization")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Boxes(Quiet):
-    """Weighted boxes: leaf codes from `lo` to `hi` per attribute, the records inside, and the group of each."""
+    """Weighted boxes: leaf codes from `lo` to `hi` per attribute, the number of records, and the group of each."""
 
     lo: Codes
     hi: Codes
@@ -49,24 +49,24 @@ class Boxes(Quiet):
 
 
 class Published(ABC):
-    """What every release is: boxes, each in a group, and what it says of the sensitive values inside each box.
+    """The common part of all releases: boxes, each in a group, and the sensitive content of each box.
 
-    Estimators and attacks read this much and no more, so exact and noisy releases face the same questions.
+    Estimators and attacks read only this part, so they apply to exact and noisy releases.
     """
 
     table: Table
     boxes: Boxes
     kind: str
-    """What a file of it holds: a table in groups, records, noisy counts, baskets, or a table with items."""
+    """The content of its file: a table in groups, records, noisy counts, baskets, or a table with items."""
 
     guarantee: Guarantee | None = None
-    """Differential privacy, where it was drawn so."""
+    """The guarantee of differential privacy, if it has one."""
 
     people: bool = False
-    """Whether every record stands for a person of the table, so that counting them says something of people."""
+    """Whether every record represents a person of the table, so that counting them is meaningful."""
 
     made: ClassVar[tuple[Any, ...]] = ()
-    """Who made it, by which requirement, form and share of suppressed records: known until it is changed."""
+    """Its maker, requirement, form and suppression limit; known until it is changed."""
 
     @property
     def cells(self) -> Cells:
@@ -79,13 +79,13 @@ class Published(ABC):
         return bool(self.cells.sensitive)
 
     def made_by(self, *settings: Any) -> Self:
-        """Keep how it was made, for its certificates."""
+        """Store how it was made, for its certificates."""
         vars(self)["made"] = settings
         return self
 
     def publish(self, path: str | Path, force: bool = False, escape_formulas: bool = False) -> Any:
         """Write it, audit the written file and certify it: all files, or none. `to_csv` writes data only."""
-        pipeline = import_module("sfumato.publish.pipeline")  # a package below: it knows releases
+        pipeline = import_module("sfumato.publish.pipeline")  # a higher package
         return pipeline.publish_release(self, Path(path), force, escape_formulas)
 
     @property
@@ -95,12 +95,12 @@ class Published(ABC):
 
     @abstractmethod
     def write_draft(self, draft: Path, format: writing.Format, escape_formulas: bool = False) -> None:
-        """Write its rows, wherever they will be moved to."""
+        """Write its rows to a draft."""
 
     def to_csv(self, path: str | Path, force: bool = False, escape_formulas: bool = False) -> list[Path]:
-        """Write it as CSV, all or nothing; an existing file is kept unless `force`. Return the files written.
+        """Write it as CSV, all or nothing; an existing file is kept unless `force`. Return the written files.
 
-        `escape_formulas` writes cells that a spreadsheet would run as formulas with `'` in front.
+        `escape_formulas` writes a leading `'` in cells that a spreadsheet would run as formulas.
         """
         return self._write(Path(path), force, "csv", escape_formulas)
 
@@ -119,18 +119,18 @@ class Published(ABC):
 
     @abstractmethod
     def to_arrow(self) -> pa.Table:
-        """Return what a file of it would hold as an Arrow table, in the same order of rows."""
+        """Return the content of its file as an Arrow table, in the same order of rows."""
 
     def to_pandas(self) -> Any:
-        """Return what a file of it would hold as a pandas frame, in the same order of rows, with a new index."""
+        """Return the content of its file as a pandas frame, in the same order of rows, with a new index."""
         return writing.pandas_frame(self.to_arrow())
 
     def to_polars(self) -> Any:
-        """Return what a file of it would hold as a polars frame, in the same order of rows."""
+        """Return the content of its file as a polars frame, in the same order of rows."""
         return writing.polars_frame(self.to_arrow())
 
     def to_spark(self) -> Any:
-        """Return what a file of it would hold as a frame of Spark, where the table is one: its rows stay there."""
+        """Return the content of its file as a frame of Spark, if the table is one, without collecting its rows."""
         from sfumato.engines.spark.engine import SparkEngine
 
         engine = self.table.engine
@@ -142,15 +142,15 @@ class Published(ABC):
         return engine.frame_of(self.to_arrow())
 
     def frame(self) -> Any:
-        """Return it as the kind of frame that the table came as; where that was a file, as an Arrow table."""
+        """Return it as the kind of frame of its table; as an Arrow table for a file."""
         ways = {"pandas": self.to_pandas, "polars": self.to_polars, "arrow": self.to_arrow, "spark": self.to_spark}
         return ways[self.table.kind]()
 
 
 class Grouped(Published):
-    """A release whose records stand in groups: those that show the same quasi-identifiers, or a bucket's.
+    """A release whose records are in groups: those with the same quasi-identifiers, or a bucket's.
 
-    Everything that counts the records of groups reads this much and no more.
+    Code that counts the records of groups reads only this part.
     """
 
     form: Form
@@ -158,30 +158,30 @@ class Grouped(Published):
     """The number of records of every group."""
 
     histograms: Histograms | None
-    """The sensitive values of every group; None where no sensitive attribute is published."""
+    """The sensitive values of every group; None if no sensitive attribute is published."""
 
     people: bool = True
     truthful: bool = True
-    """Whether every record's box holds the values of the person it stands for, so that its width is what is lost."""
+    """Whether every record's box contains the values of its person, so that its width is its loss."""
 
     @property
     @abstractmethod
     def records(self) -> int:
-        """The number of records that are published."""
+        """The number of published records."""
 
     @property
     @abstractmethod
     def suppressed(self) -> int:
-        """The number of records that are not published."""
+        """The number of suppressed records."""
 
     @property
     @abstractmethod
     def quasi_counts(self) -> Counts:
-        """How many records show each combination of published quasi-identifier texts."""
+        """The number of records with each combination of published quasi-identifier texts."""
 
     @property
     def group_persons(self) -> GroupPersons | None:
-        """The persons of every group; None where records are counted."""
+        """The persons of every group; None if records are counted."""
         return None
 
     @property
@@ -208,13 +208,13 @@ class Grouped(Published):
 
 
 def counts_people(release: Published) -> TypeGuard[Grouped]:
-    """Say whether a release has groups of records that each stand for a person."""
+    """Return whether a release has groups of records that represent persons."""
     return release.people
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(Grouped):
-    """What is published of a table, record by record."""
+    """The published form of a table, record by record."""
 
     kind: ClassVar[str] = "table"  # type: ignore[misc]
 
@@ -225,38 +225,38 @@ class Release(Grouped):
     sizes: Counts
     histograms: Histograms | None
     levels: tuple[int, ...] = ()
-    """Of a full-domain recoding the level of every attribute, by whose labels nodes are called."""
+    """For a full-domain recoding the level of each attribute, which determines the labels of nodes."""
 
     details: Mapping[str, Any] = field(default_factory=dict)
-    """What its maker has to say of it, such as the transformation; for the publisher's eyes."""
+    """Details of its maker, such as the transformation; internal."""
 
     def __repr__(self) -> str:
         return f"<Release: {self.form} of {', '.join(quasi.name for quasi in self.cells.quasi)}>"
 
     @property
     def records(self) -> int:
-        """The number of records that are published."""
+        """The number of published records."""
         return self.assignment.records
 
     @property
     def suppressed(self) -> int:
-        """The number of records that are not published."""
+        """The number of suppressed records."""
         return self.cells.records - self.assignment.records
 
     @cached_property
     def group_persons(self) -> GroupPersons | None:
-        """The persons of every group; None where records are counted."""
+        """The persons of every group; None if records are counted."""
         if self.histograms is not None:
             return self.histograms.persons
         return self.cells.group_persons(self.assignment, self.groups)
 
     @property
     def is_exact(self) -> bool:
-        """Whether every published record shows its quasi-identifiers as they are, in no bucket."""
+        """Whether every published record shows its exact quasi-identifiers, outside of buckets."""
         return self.form == "generalization" and bool((self.boxes.lo == self.boxes.hi).all())
 
     def quasi_texts(self, attribute: int) -> tuple[list[str], Codes]:
-        """Write what every box shows of one quasi-identifier: the different texts, and which one each box has."""
+        """Return the distinct texts of one quasi-identifier, and the index of each box's text."""
         hierarchy = self.cells.quasi[attribute].hierarchy
         present = present_leaves(self.cells, self.assignment, attribute)
         level = self.levels[attribute] if self.levels else 0
@@ -264,17 +264,16 @@ class Release(Grouped):
 
     @cached_property
     def quasi_counts(self) -> Counts:
-        """How many records show each combination of published quasi-identifier texts."""
+        """The number of records with each combination of published quasi-identifier texts."""
         if self.form == "generalization":
             return self.sizes
         return Points.of(self.boxes.lo, self.boxes.mass).counts
 
     def to_arrow(self) -> pa.Table:
-        """Return the release as an Arrow table: what its file would hold, in the same order of rows.
+        """Return the release as an Arrow table: the content of its file, in the same order of rows.
 
-        A column keeps the kind that it has in the frame it came from (numbers, dates, truth values, texts) where every
-        value that is published is one; what was generalized is text. A text file knows no kinds, so there the
-        published values decide.
+        A column keeps the type of its frame (numbers, dates, truth values, texts) if all published values have it;
+        generalized values are texts. A text file has no types, so there the published values decide.
         """
         return writing.typed(writing.release_rows(self), self.table.engine.texts)
 
@@ -282,7 +281,7 @@ class Release(Grouped):
         return engine.placed_frame(*writing.placed(self))
 
     def write_draft(self, draft: Path, format: writing.Format, escape_formulas: bool = False) -> None:
-        """Write its rows, wherever they will be moved to."""
+        """Write its rows to a draft."""
         writing.write_draft(self, draft, format, escape_formulas)
 
 
@@ -294,7 +293,7 @@ def generalization(
     sensitive: bool = True,
     ranges: Ranges | None = "rounded",
 ) -> Release:
-    """Publish every group's box (one row of `lo` and `hi` per group) in place of its quasi-identifiers.
+    """Publish the box of each group (one row of `lo` and `hi` per group) instead of its quasi-identifiers.
 
     Without `ranges`, boxes are published as given: nodes of hierarchies, or boxes that were published before.
     """
@@ -310,16 +309,16 @@ def generalization(
 
 
 def present_leaves(cells: Cells, assignment: Assignment, attribute: int) -> NDArray[np.bool_]:
-    """Say which leaves of an attribute occur among the records that are published."""
+    """Return which leaves of an attribute occur among the published records."""
     present = np.zeros(cells.quasi[attribute].hierarchy.size, np.bool_)
     present[cells.codes[assignment.cell, attribute]] = True
     return present
 
 
 def published_ends(table: Table, assignment: Assignment, lo: Codes, hi: Codes, ranges: Ranges) -> tuple[Codes, Codes]:
-    """Find the box that is published of every group, given the box of its records.
+    """Return the published box of each group, given the box of its records.
 
-    An interval of one leaf stays: all records of the group share that value.
+    An interval of one leaf is unchanged, because all records of the group share that value.
     """
     cells = table.cells
     if ranges != "node":
@@ -328,7 +327,7 @@ def published_ends(table: Table, assignment: Assignment, lo: Codes, hi: Codes, r
 
 
 def widened(cells: Cells, lo: Codes, hi: Codes, ranges: Ranges) -> tuple[Codes, Codes]:
-    """Widen boxes to the ranges that are published: rounded ends, or nodes; tight ones stay."""
+    """Widen boxes to the published ranges: rounded ends, or nodes; tight ones are unchanged."""
     if ranges == "tight":
         return lo, hi
     lo, hi = lo.copy(), hi.copy()
@@ -341,10 +340,10 @@ def widened(cells: Cells, lo: Codes, hi: Codes, ranges: Ranges) -> tuple[Codes, 
 def shown_ends(
     cells: Cells, assignment: Assignment, lo: Codes, hi: Codes, grown: Sequence[str] = (), to_bands: bool = False
 ) -> tuple[Codes, Codes]:
-    """Draw the ends of boxes in to leaves that are published (or to their bands), where the domain was observed.
+    """Shrink the ends of boxes to published leaves (or to their bands), in an observed domain.
 
-    Otherwise the end of a box could show a value that only suppressed records have. The whole domain stays whole. In a
-    declared domain that has `grown` by a leaf for missing values, that leaf alone was observed.
+    Otherwise the end of a box could show a value that only suppressed records have. The whole domain is unchanged. In a
+    declared domain that has `grown` by a leaf for missing values, only that leaf was observed.
     """
     lo, hi = lo.copy(), hi.copy()
     for a, quasi in enumerate(cells.quasi):
@@ -364,7 +363,7 @@ def shown_ends(
 
 
 def bucketization(table: Table, assignment: Assignment, groups: int) -> Release:
-    """Publish the quasi-identifiers as they are, and the sensitive values of every group apart from them."""
+    """Publish the exact quasi-identifiers, and the sensitive values of each group separately."""
     cells = table.cells
     rows = np.concatenate([assignment.group[:, None].astype(np.int32), cells.codes[assignment.cell]], axis=1)
     distinct = Points.of(rows, assignment.count)

@@ -1,13 +1,11 @@
-"""Writing a release: one file of rows; all or nothing, rows shuffled.
+"""Writing a release: one file of rows, shuffled, all or nothing; and a release as a frame in memory.
 
-Quasi-identifiers and sensitive values are written as the texts of their hierarchy, neutral columns as they came in.
-In a bucketization the sensitive values are dealt out anew within each group, in a way that depends only on what the
-group publishes, so the file cannot tell more than the group's histogram.
+Quasi-identifiers and sensitive values are written as the texts of their hierarchy, neutral columns unchanged. In a
+bucketization the sensitive values are permuted within each group, in a way that depends only on the published content
+of the group, so the file reveals no more than the group's histogram.
 
-A release as a frame in memory: the rows of its file, with a type for every column whose values have one.
-
-A neutral column has its source's own type, as in a Parquet file. Of any other the type follows from its published
-values, and from whether its source calls it text, so it tells nothing of records that were left out.
+In a frame, a neutral column has its source's type, as in a Parquet file. The type of any other follows from its
+published values, and from whether its source declares it as text, so it reveals nothing about suppressed records.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ ENDINGS: dict[str, Format] = {".csv": "csv", ".parquet": "parquet", ".pq": "parq
 
 
 def write_draft(release: Release, draft: Path, format: Format, escape_formulas: bool = False) -> None:
-    """Write the rows of a release, wherever they will be moved to."""
+    """Write the rows of a release to a draft."""
     check_group_column(release)
     _check_all_written(release, release.table.engine.write(*placed(release), draft, format))
     for part in parts_of(draft) if escape_formulas else ():
@@ -51,14 +49,14 @@ def write_draft(release: Release, draft: Path, format: Format, escape_formulas: 
 
 
 def release_rows(release: Release) -> pa.Table:
-    """Return in memory what a file of a release holds, in the same order of rows."""
+    """Return the content of a release's file, in the same order of rows."""
     rows = release.table.engine.placed_rows(*placed(release))
     _check_all_written(release, rows.num_rows)
     return rows
 
 
 def write_named_rows(release: Release, path: Path) -> None:
-    """Write the rows of a release with the person of each, for the publisher's eyes: to count persons in them."""
+    """Write the rows of a release with the person of each, for counting persons in them; internal."""
     roles = release.table.roles
     shown = replace(roles, neutral=(*roles.neutral, str(roles.person)), person=None, identifier=())
     named = replace(release, table=replace(release.table, roles=shown))
@@ -67,7 +65,7 @@ def write_named_rows(release: Release, path: Path) -> None:
 
 
 def placed(release: Release) -> tuple[Placement, Layout]:
-    """Say where the rows of a release go, and what they show."""
+    """Return the placement and the layout of a release's rows."""
     check_group_column(release)
     return _placement(release), row_layout(release)
 
@@ -83,26 +81,26 @@ def _check_all_written(release: Release, rows: int) -> None:
 
 
 def format_of(path: Path) -> Format:
-    """Find the format by the ending of a file's name."""
+    """Return the format of a file by its extension."""
     if path.suffix.lower() not in ENDINGS:
         raise refusal("unknown_ending", path=path, endings=" or ".join(ENDINGS))
     return ENDINGS[path.suffix.lower()]
 
 
 def check_group_column(release: Release) -> None:
-    """Raise where a column of the table has the name of the column of groups."""
+    """Raise if a column of the table has the name of the column of groups."""
     clash = [name for name in release.table.published if name.casefold() == GROUP]
     if release.form == "bucketization" and clash:
         raise refusal("column_called_like_ours", clash=clash)
 
 
 def inputs_of(release: Published) -> list[Path]:
-    """Name the files that a release was made of, which no output may replace."""
+    """Return the input files of a release, which no output may replace."""
     return input_files(release.table.engine.origin)
 
 
 def row_layout(release: Release) -> Layout:
-    """Say what stands in every column of the file of rows."""
+    """Return the content of each column in the file of rows."""
     cells, bucketized = release.cells, release.form == "bucketization"
     by_group, by_cell = [], []
     for i, quasi in enumerate(cells.quasi):
@@ -173,19 +171,19 @@ TYPES: tuple[tuple[Callable[[str], Any], pa.DataType], ...] = (
     (_moment, pa.timestamp("us")),
     (TRUTHS.__getitem__, pa.bool_()),
 )
-"""How a text is read as a value of each type, an error where it is none; the first type that all texts have is taken.
+"""The parser of texts for each type, raising an error for others; the first type of all texts is used.
 
-A text is read only if it can be written back: `007` and a number of more digits than a type has stay texts.
+A text is parsed only if it can be restored: `007` and a number of more digits than a type has remain texts.
 """
 
 NULLABLE = {pa.bool_(): "boolean"} | {
     getattr(pa, name.lower())(): name for sign in ("", "U") for name in (f"{sign}Int{bits}" for bits in (8, 16, 32, 64))
 }
-"""Types whose values pandas would turn into others where some are missing, unless it is told to use its own."""
+"""Types whose values pandas would convert if some are missing, unless it uses its own nullable types."""
 
 
 def typed(table: pa.Table, texts: Collection[str]) -> pa.Table:
-    """Give the columns of texts their types, except those that are called texts."""
+    """Give the columns of texts their types, except the declared texts."""
     for place, name in enumerate(table.column_names):
         if name not in texts and pa.types.is_string(table.schema.types[place]):
             table = table.set_column(place, name, _typed(table.column(place)))
@@ -193,7 +191,7 @@ def typed(table: pa.Table, texts: Collection[str]) -> pa.Table:
 
 
 def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Read a column of texts as the first type that all of them have; as it is where there is none."""
+    """Parse a column of texts as the first type that all of them have, else return it unchanged."""
     distinct = column.unique().drop_null()
     for read, kind in TYPES if len(distinct) else ():
         try:
@@ -205,7 +203,7 @@ def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def pandas_frame(table: pa.Table) -> Any:
-    """Return a table as a pandas frame; whole numbers and truth values stay what they are where some are missing."""
+    """Return a table as a pandas frame; whole numbers and truth values keep their types with missing values."""
     pandas = _needed("pandas", "to_pandas")
     frame = table.to_pandas(date_as_object=False)
     for name in table.column_names:

@@ -1,27 +1,27 @@
-"""Writing a release with items: every record as what is published of its items, and of its columns if it has some.
+"""Writing a release with items: each record as the published form of its items, and of its columns if it has some.
 
 Sets of items alone:
 - `lines`: one record per line, published items separated by commas, quoted where they hold one (RFC 4180); no header;
 - `long`: two columns, `record` and `item`; a record without items has one row with an empty item;
 - Parquet: one column `items`, a list.
 
-Beside columns, the items of a record are one field of CSV, `;` between them, each in double quotes where it holds `;`
-or a quote, and a list in Parquet. A record that shows no item has an empty field. Within a field items stand in the
-order of their texts, rows in the order of a digest of what they show: the file tells nothing but what it shows.
+With further columns, the items of a record are one field of CSV, `;` between them, each in double quotes if it contains
+`;` or a quote, and a list in Parquet. A record without published items has an empty field. Within a field items are
+ordered by text, rows by a digest of their content, so the order reveals nothing.
 
-A published label says by itself what it stands for where it is an item, a set that is spelled out (`{a, b}`), or `*`
-for all items; a node of a tree that was declared says it to whoever has the tree. Everything else needs a legend, which
-is part of the release: nodes of a tree that was made of nothing but the order of items, and **class names** (`g001`)
-that stand for sets where spelling them out at every occurrence would make the file much larger than it need be.
+A published label is self-explanatory if it is an item, a set in full (`{a, b}`), or `*` for all items; a node of a
+declared tree is clear to analysts with the tree. All others need a legend, which is part of the release: nodes of a
+tree that was made from the order of items, and **class names** (`g001`) for sets that would make the file much larger
+if they were written in full at every occurrence.
 
-    auto     sets are named where spelling them out takes more than twice the characters that names and legend take,
-             and more than a small file has anyway
-    always   whatever stands for several items is named or, being a node, listed in the legend
-    never    whatever stands for several items is spelled out; nodes of a declared tree keep their names
+    auto     sets get names if writing them in full takes more than twice the characters of names and legend, and more
+             than a small file has anyway
+    always   all labels of several items are names or nodes in the legend
+    never    all labels of several items are in full; nodes of a declared tree keep their names
 
-The rule looks at nothing but what is published. Names are numbered in the order of the first items of their sets, which
-the legend shows anyway; only sets that some record shows have one; no published item, no item of a set and no node is
-called like one. The legend lists what the file shows and nothing else, and says of which file it is.
+The rule uses only published content. Names are numbered in the order of the first items of their sets, which the legend
+shows anyway; only sets that some record shows have one; no published item, item of a set or node has the same name. The
+legend lists only the content of the file, and names the file.
 """
 
 import hashlib
@@ -52,35 +52,35 @@ LegendMode = Literal["auto", "always", "never"]
 MODES = ("auto", "always", "never")
 EVERYTHING = "*"
 WORTH_A_NAME = 2
-"""How many times the characters of names and legend spelled-out sets may take before they are named."""
+"""The factor by which sets in full exceed names and legend before they get names."""
 
 SMALL = 100_000
-"""Characters of spelled-out sets that are never too many: a small file is read by people."""
+"""Characters of sets in full that are always acceptable, because people read small files."""
 
 
 @dataclass(frozen=True, repr=False)
 class Behind(Quiet):
-    """What stands behind a published label: its items in their order, and how many records show it."""
+    """The items of a published label in order, and the number of records that show it."""
 
     items: tuple[str, ...]
     records: int
     is_known: bool = False
-    """Whether it is a node of a tree that readers have."""
+    """Whether it is a node of a tree that analysts have."""
 
 
 @dataclass(frozen=True, repr=False)
 class Names(Quiet):
-    """What a file shows in place of every published label, and what its legend says of it."""
+    """The file's text for each published label, and the legend."""
 
     texts: Mapping[str, str]
     legend: Mapping[str, tuple[str, ...]]
-    """By the text in the file; empty where every text says itself what it stands for."""
+    """By the text in the file; empty if every text is self-explanatory."""
 
 
 def names_of(sets_behind: Mapping[str, Behind], domain: int, mode: str = "auto", taken: Collection[str] = ()) -> Names:
-    """Decide what a file calls the labels that it shows; `domain` is the number of all items.
+    """Determine the file's texts of its labels; `domain` is the number of all items.
 
-    `taken` are further texts that readers may know, such as the nodes of a tree.
+    `taken` are further texts that analysts may know, such as the nodes of a tree.
 
     >>> names = names_of({"{a, b}": Behind(("a", "b"), 90_000), "c": Behind(("c",), 7)}, 3)
     >>> names.texts["{a, b}"], names.texts["c"], dict(names.legend)
@@ -104,7 +104,7 @@ def names_of(sets_behind: Mapping[str, Behind], domain: int, mode: str = "auto",
 
 
 def names_as_before(labels: Sequence[str], stands_for: Mapping[str, tuple[str, ...]]) -> Names:
-    """Call what a file shows as an earlier release did; the legend has what does not say itself what it stands for."""
+    """Use the texts of an earlier release; the legend has those that are not self-explanatory."""
     legend = {
         label: stands_for[label]
         for label in sorted(labels)
@@ -116,7 +116,7 @@ def names_as_before(labels: Sequence[str], stands_for: Mapping[str, tuple[str, .
 
 
 def is_spelled(label: str, behind: Behind, taken: Collection[str]) -> bool:
-    """Say whether a label spells out the items behind it, and no reader takes it for anything else."""
+    """Return whether a label is the full set of its items, and cannot be read as anything else."""
     if len(behind.items) < 2 or behind.is_known or label in taken:
         return False
     return tuple(member for member, _ in set_members(label) or ()) == behind.items
@@ -133,7 +133,7 @@ def _spelled(labels: Sequence[str], sets_behind: Mapping[str, Behind]) -> dict[s
 
 
 def _class_names(sets: Collection[str], sets_behind: Mapping[str, Behind], taken: Collection[str]) -> dict[str, str]:
-    """Number sets in the order in which they come, by a prefix that begins no number among the texts of readers."""
+    """Number sets in order, with a prefix that is no prefix of a number among the texts of analysts."""
     texts = {
         *taken,
         *(set(sets_behind) - set(sets)),
@@ -147,28 +147,28 @@ def _class_names(sets: Collection[str], sets_behind: Mapping[str, Behind], taken
 
 
 def _is_worth_names(named: Mapping[str, str], behind: Mapping[str, Behind]) -> bool:
-    """Say whether spelling sets out takes much more than names and legend do."""
+    """Return whether sets in full take much more space than names and legend."""
     spelled = sum(len(label) * behind[label].records for label in named)
     short = sum(len(name) * behind[label].records + len(name) + len(label) for label, name in named.items())
     return spelled > max(SMALL, WORTH_A_NAME * short)
 
 
 def release_names(release: ShowsItems, mode: str = "auto") -> Names:
-    """Decide what the file of a release calls the parts that it shows."""
+    """Determine the file's texts of the parts of a release."""
     tree = release.baskets.tree
     taken = () if tree is None else {label for level in tree.levels for label in level.labels}
     return names_of(behind_parts(release), len(release.baskets.items), mode, taken)
 
 
 def behind_parts(release: ShowsItems) -> dict[str, Behind]:
-    """Say what stands behind every part that some record shows, in the order of their first items.
+    """Return the items of each part that some record shows, in the order of their first items.
 
-    A node of a declared tree stands for all its leaves, whether they occur or not.
+    A node of a declared tree contains all its leaves, occurring or not.
     """
     baskets, parts, supports = release.baskets, release.parts, release.part_supports
     tree = baskets.tree
     leaves = {} if tree is None else {name: tree.leaves[lo : hi + 1] for (lo, hi), name in tree.nodes.items()}
-    shown = {}  # not in the order of pieces or groups, which could tell of records
+    shown = {}  # not in the order of pieces or groups, which could reveal facts about records
     for part in sorted(np.flatnonzero(supports).tolist(), key=lambda part: parts.members(part).tolist()):
         label, items = parts.labels[part], tuple(baskets.items[code] for code in parts.members(part).tolist())
         is_node = label in leaves and set(items) == baskets.places.keys() & set(leaves[label])
@@ -180,7 +180,7 @@ def behind_parts(release: ShowsItems) -> dict[str, Behind]:
 
 
 def write_legend(legend: Mapping[str, Sequence[str]], draft: Path, name: str, data: Path) -> None:
-    """Write the legend of a data file that stands in `data` and will be called `name`: one line for every entry."""
+    """Write the legend of a data file that is in `data` and will be called `name`: one line for each entry."""
     with data.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     head = {"schema": SCHEMA, "kind": KIND, "file": name, "sha256": digest}
@@ -195,14 +195,14 @@ def _json(value: object) -> str:
 
 
 ItemTexts = tuple[str, ...]
-"""What is published of the items of a record."""
+"""The published form of the items of a record."""
 
 Row = tuple[tuple[str, ...], ItemTexts]
-"""The texts of a record's columns, and what is published of its items."""
+"""The texts of a record's columns, and the published form of its items."""
 
 
 class Sheet(NamedTuple):
-    """What a file holds: the names of its columns, which one holds the items, and the rows in their order."""
+    """The content of a file: the names of its columns, the column of items, and the rows in order."""
 
     names: Sequence[str]
     items: int
@@ -210,7 +210,7 @@ class Sheet(NamedTuple):
 
 
 def published_sheet(release: MixedRelease, names: Names) -> Sheet:
-    """Return what is published of every record, in an order that depends on nothing else."""
+    """Return the published form of each record, in an order that depends only on it."""
     data, relational = release.data, release.relational
     columns: dict[str, list[str]] = {}
     group = release.placed.group
@@ -232,7 +232,7 @@ def published_sheet(release: MixedRelease, names: Names) -> Sheet:
 
 
 def items_place(release: MixedRelease) -> int:
-    """Say where among the columns the items stand: as in the input, behind all where they were in a second file."""
+    """Return the index of the column of items: as in the input, last if they were in a second file."""
     order = list(release.data.table.engine.columns)
     names = release.data.columns
     if release.data.column not in order:
@@ -257,7 +257,7 @@ LAYOUTS = ("lines", "long")
 
 
 def published_rows(release: BasketRelease, names: Names | None = None) -> list[ItemTexts]:
-    """Return what is published of every record, as a file names it, in an order that depends on nothing else."""
+    """Return the published form of each record, with the file's names, in an order that depends only on it."""
     each = zip(_items_of_rows(release, names), release.count.tolist(), strict=True)
     records = [shows for shows, count in each for _ in range(count)]
     return sorted(records, key=lambda row: sha256("\x00".join(row).encode()).digest())
@@ -282,10 +282,10 @@ def write_items(
     escape_formulas: bool = False,
     legend: str = "auto",
 ) -> list[Path]:
-    """Write a release to a CSV or Parquet file, with its legend beside it where it needs one, all or nothing.
+    """Write a release to a CSV or Parquet file, with its legend if it needs one, all or nothing.
 
-    `escape_formulas` writes items that a spreadsheet would run as formulas with `'` in front. `legend` is about what
-    stands for several items: `auto`, `always` or `never`.
+    `escape_formulas` writes a leading `'` in items that a spreadsheet would run as formulas. `legend` is the mode for
+    labels of several items: `auto`, `always` or `never`.
     """
     target = Path(path)
     check_escaping(escape_formulas, target, format_of(target))
@@ -299,14 +299,14 @@ def write_items(
 
 
 def files_of(path: Path, names: Names) -> list[Path]:
-    """Name the files of a release: the data, and the legend where it needs one."""
+    """Return the files of a release: the data, and the legend if it needs one."""
     return [path, *([legend_file(path)] if names.legend else [])]
 
 
 def write_item_drafts(
     release: ShowsItems, names: Names, drafts: Sequence[Path], path: Path, layout: str, escape_formulas: bool
 ) -> list[ItemTexts]:
-    """Write what will be called `path`, and its legend, to drafts; return the rows of sets of items."""
+    """Write the future file `path`, and its legend, to drafts; return the rows of sets of items."""
     rows: list[ItemTexts] = []
     if isinstance(release, BasketRelease):
         rows = published_rows(release, names)
@@ -323,7 +323,7 @@ def write_item_drafts(
 
 
 def laid_out(layout: str, format: Format) -> str:
-    """Say how baskets are laid out, lines where nothing is said (`rows`); raise where a file cannot be laid out so."""
+    """Return the layout of baskets, by default lines (`rows`); raise if the format does not support it."""
     layout = "lines" if layout == "rows" else layout
     check_choice("layout", layout, LAYOUTS)
     if format == "parquet" and layout != "lines":
