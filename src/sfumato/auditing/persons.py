@@ -1,9 +1,9 @@
 """How many different persons stand behind the groups of a published file, and how many of their records one has.
 
-A published row does not say whose it is. A group is counted where it can only be certain records of the original: no
-original combination in it lies in another group too, and the rows of the group are those records, in every other
-column alike. Of other groups the fewest persons who can supply their rows bound the number from below, and the records
-of one person the share from above. What a bound does not decide is not confirmed.
+A published row does not say whose it is. A record of the original fits a group if the group's box covers it and a row
+there agrees with it in every other column. A group is counted where no record that fits it fits another group, and its
+rows are as many as these records. Of other groups the fewest persons who can supply the rows bound the number from
+below, and the records of one person the share from above. What a bound does not decide is not confirmed.
 
 Whoever wrote the file knows more: the rows as they were written, each with its person (`named`). These must be the rows
 of the file, and then every group is counted.
@@ -132,24 +132,34 @@ def evidence_of_original(
     sensitive: Sequence[str],
     notations: Mapping[str, Notation],
 ) -> GroupEvidence:
-    """Count persons by the original (counted over quasi-identifiers, other columns and persons), or bound them."""
+    """Count persons by the original (counted over quasi-identifiers, other columns and persons), or bound them.
+
+    A row is one of the records that fit its group, so a group is counted if its rows are as many as these records, and
+    none of them fits another group.
+    """
     located = Located.of(published, original, quasi, notations)
     if located is None:
         raise BadInputError("the boxes of this file are too many to find whose records they hold")
     boxes, points, places = located.boxes, located.points, located.places
     groups = len(boxes.codes)
     sizes = np.bincount(boxes.number, published.counts, groups).astype(np.int64)
-    covering = np.bincount(places.point, minlength=places.points)
-    box = np.full(places.points, -1, np.int64)
-    box[places.point] = places.box
-    box[covering != 1] = -1
+    row_class, record_class = joint_numbers(published, original, others)
+    record, box = _fitting(places.point, places.box, points.number, record_class, boxes.number, row_class)
+    covering = np.bincount(record, minlength=len(original.counts))
+    group = np.full(len(original.counts), -1, np.int64)
+    group[record] = box
+    group[covering != 1] = -1
     open_boxes = np.zeros(groups, np.bool_)
-    open_boxes[places.box[covering[places.point] > 1]] = True
-    group = box[points.number]
-    counted = ~open_boxes & _same_rows(published, boxes.number, original, group, others, groups)
-    whose = original.columns[person].codes.astype(np.int64)
-    fitting = _fitting(places.point, places.box, points.number, whose, original.counts)
-    least, most = _bounds(*fitting, sizes)
+    open_boxes[box[covering[record] > 1]] = True
+    counted = ~open_boxes & _same_rows(
+        boxes.number, row_class, published.counts, group, record_class, original.counts, groups
+    )
+    whose = original.number([person])[1]
+    least, most = _bounds(*_of_persons(box, whose[record], original.counts[record]), sizes)
+    if published.counts.sum() == original.counts.sum():  # a record that fits one group only is in it
+        least = np.maximum(
+            least, _persons(group[group >= 0], whose[group >= 0], original.counts[group >= 0], groups)[0]
+        )
     inside = (group >= 0) & counted[group]
     persons, largest = _persons(group[inside], whose[inside], original.counts[inside], groups)
     shown = tuple(boxes.show(place) for place in range(groups))
@@ -401,22 +411,32 @@ def _matched(persons: Mapping[int, Counter[str]]) -> int:
 
 def _persons(group: Counts, person: Counts, counts: Counts, groups: int) -> tuple[Counts, Counts]:
     """Count the different persons of every group, and the records of the largest."""
-    pairs, at = np.unique(np.stack([group, person], axis=1), axis=0, return_inverse=True)
-    records = np.bincount(at.ravel(), counts, len(pairs)).astype(np.int64)
+    of_pair, records = _of_persons(group, person, counts)
     largest = np.zeros(groups, np.int64)
-    np.maximum.at(largest, pairs[:, 0], records)
-    return np.bincount(pairs[:, 0], minlength=groups), largest
+    np.maximum.at(largest, of_pair, records)
+    return np.bincount(of_pair, minlength=groups), largest
+
+
+def _of_persons(group: Counts, person: Counts, counts: Counts) -> tuple[Counts, Counts]:
+    """Count the records of every person in every group: the group of each such pair, and its records."""
+    pairs, at = np.unique(np.stack([group, person], axis=1), axis=0, return_inverse=True)
+    return pairs[:, 0], np.bincount(at.ravel(), counts, len(pairs)).astype(np.int64)
 
 
 def _same_rows(
-    published: Counted, of_row: Counts, original: Counted, of_record: Counts, others: Sequence[str], groups: int
+    of_row: Counts,
+    row_class: Counts,
+    row_counts: Counts,
+    of_record: Counts,
+    record_class: Counts,
+    record_counts: Counts,
+    groups: int,
 ) -> NDArray[np.bool_]:
-    """Say of which groups the rows are the records that lie in them alone, in all other columns."""
-    row_class, record_class = joint_numbers(published, original, others)
+    """Return of every group whether its rows are the records that fit it alone, in all other columns."""
     classes = int(max(row_class.max(initial=0), record_class.max(initial=0))) + 1
     inside = of_record >= 0
-    rows = _summed(of_row * classes + row_class, published.counts)
-    records = _summed(of_record[inside] * classes + record_class[inside], original.counts[inside])
+    rows = _summed(of_row * classes + row_class, row_counts)
+    records = _summed(of_record[inside] * classes + record_class[inside], record_counts[inside])
     same = np.ones(groups, np.bool_)
     for key in rows.keys() | records.keys():
         if rows.get(key, 0) != records.get(key, 0):
@@ -429,14 +449,17 @@ def _summed(keys: Counts, counts: Counts) -> dict[int, int]:
     return dict(zip(distinct.tolist(), np.bincount(at.ravel(), counts).astype(np.int64).tolist(), strict=True))
 
 
-def _fitting(point: Counts, box: Counts, of_record: Counts, person: Counts, counts: Counts) -> tuple[Counts, Counts]:
-    """Count for every box and person the records that lie in it, whatever other boxes they lie in: boxes, counts."""
+def _fitting(
+    point: Counts, box: Counts, of_record: Counts, record_class: Counts, of_row: Counts, row_class: Counts
+) -> tuple[Counts, Counts]:
+    """List the boxes that every record fits: they cover it, and a row of theirs agrees with it in all other columns."""
     starts = np.searchsorted(point, np.arange(int(of_record.max(initial=0)) + 2))
     number = (starts[1:] - starts[:-1])[of_record]
-    offset = np.arange(int(number.sum())) - np.repeat(np.cumsum(number) - number, number)
-    boxes = box[np.repeat(starts[:-1][of_record], number) + offset]
-    pairs, at = np.unique(np.stack([boxes, np.repeat(person, number)], axis=1), axis=0, return_inverse=True)
-    return pairs[:, 0], np.bincount(at.ravel(), np.repeat(counts, number), len(pairs)).astype(np.int64)
+    record = np.repeat(np.arange(len(of_record)), number)
+    boxes = box[np.arange(len(record)) - np.repeat(np.cumsum(number) - number - starts[:-1][of_record], number)]
+    classes = int(max(row_class.max(initial=0), record_class.max(initial=0))) + 1
+    fits = np.isin(boxes * classes + record_class[record], of_row * classes + row_class)
+    return record[fits], boxes[fits]
 
 
 def _bounds(box: Counts, records: Counts, sizes: Counts) -> tuple[Counts, Counts]:
