@@ -630,8 +630,26 @@ def test_what_the_audit_cannot_count_is_not_confirmed(tmp_path):
     ended = audited(tmp_path, "--require", "k-anonymity k=5 share=1", *against)
     assert ended.returncode == 1
     assert "NOT CONFIRMED" in ended.stdout and "Every group satisfies" not in ended.stdout
+    either = audited(tmp_path, "--require", "k-anonymity k=4 share=1", *against)
+    assert "the persons of 2 groups are not certain" in either.stdout, "four persons fit each, three may be in it"
     bounded = audited(tmp_path, "--require", "k-anonymity k=3 share=1", *against)  # six rows: three persons at least
     assert bounded.returncode == 0, bounded.stdout
+
+
+def test_persons_of_records_that_fit_one_group_alone_are_in_it(tmp_path):
+    """Seven rows each; one person has all six records that fit both groups, and could fill most of either."""
+    ages = [*range(20, 24), *range(24, 28), 26, 27, *range(28, 32)]
+    original = [{"patient": f"P{i}" if i < 4 or i > 9 else "P9", "age": str(age)} for i, age in enumerate(ages)]
+    original = [{**row, "zip": "10115", "illness": "flu" if i == 0 else "cold"} for i, row in enumerate(original)]
+    write_rows(tmp_path / "visits.csv", original)
+    order = [*range(4), 4, 5, 6, 7, 8, 9, *range(10, 14)]
+    shown = [{**original[i], "age": "20-27" if place < 7 else "24-31"} for place, i in enumerate(order)]
+    write_rows(tmp_path / "out.csv", [{n: row[n] for n in ("age", "zip", "illness")} for row in shown])
+    against = ("--original", "visits.csv", "--person", "patient", "--require")
+    assert audited(tmp_path, *against, "k-anonymity k=4 share=1").returncode == 0
+    assert audited(tmp_path, *against, "k-anonymity k=5 share=1").returncode == 1, "it is true, and not certain"
+    write_rows(tmp_path / "visits.csv", [*original, {**original[0], "patient": "P99"}])  # a record may be left out
+    assert "NOT CONFIRMED" in audited(tmp_path, *against, "k-anonymity k=4 share=1").stdout
 
 
 # -- from init to audit ------------------------------------------------------------------------------------------
