@@ -83,7 +83,7 @@ def main() -> None:
         pq.write_table(rows, Path(folder) / "visits.parquet")
         jobs = {
             f"{maker} k={k}": [anonymize_job(table, maker, f"k-anonymity k={k}") for table in by_unit.values()]
-            for maker in ("mondrian", "full-domain")
+            for maker in ("mondrian", "full-domain", "hilbert", "local-recoding passes=0")
             for k in (5, 10, 50)
         }
         for maker in ("mondrian", "full-domain"):
