@@ -664,7 +664,7 @@ def walk(tmp_path_factory):
     ended = run("explore", "study.toml", "--out", "map", "--workers", "1", cwd=folder)
     assert ended.returncode == 0, ended.stderr
     points = json.loads((folder / "map/points.json").read_text())["points"]
-    wanted = [p for p in points if p["anonymizer"] == "mondrian" and "k=5" in p["requirement"]]
+    wanted = [p for p in points if p["anonymizer"] == "mondrian" and p["requirement"] == "k-anonymity k=5 share=0.5"]
     ended = run("release", "map", "--point", wanted[0]["id"], "--to", "r.csv", "--mapping", "m.json", cwd=folder)
     assert ended.returncode == 0, ended.stderr
     assert "counting persons: k-anonymity k=5 share=0.5" in ended.stdout

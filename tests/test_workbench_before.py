@@ -8,9 +8,10 @@ import shutil
 import threading
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import quote
 
 import numpy as np
@@ -20,11 +21,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from command_line import run
-from sfumato import numeric, read_study
+from sfumato import explore, numeric, read_study
+from sfumato.tradeoff.question.recipients import RECIPIENTS
 from sfumato.workbench.projects import Desk
 from sfumato.workbench.views import page as changes
 from sfumato.workbench.views import risk
 from sfumato.workbench.views._hierarchy_edits import BINS, Branch, _bars, branches_of, dissolved, merged, moved, renamed
+from sfumato.workbench.views.goals import Learned, Wishes, basket_parts_for, parts_for
 from workbenches import client_of, make_desk, make_project
 
 UGLY = ("<script>alert(1)</script>", '=HYPERLINK("x")', 'a/b "c"', "Straße ü", "", "age {t} %s")
@@ -477,10 +480,33 @@ def test_risk_of_baskets(client: TestClient, desk: Desk) -> None:
 # -- wishes ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("recipient", RECIPIENTS)
+@pytest.mark.parametrize("bundled", ["adult-train", "online-retail"])
+def test_every_wish_has_a_candidate_that_is_fit_for_its_recipient(bundled: str, recipient: str) -> None:
+    """The candidate that all wishes for a recipient share is made, fit, and better than publishing nothing."""
+    study = read_study(bundled)
+    data = study.data.open()
+    if bundled == "online-retail":
+        wishes = [Wishes(recipient, known=study.scales.known)]  # type: ignore[arg-type]
+        made = [basket_parts_for(study, data, one)["candidates"] for one in wishes]
+    else:
+        purposes = ("counts", "records")
+        wishes = [Wishes(recipient, learned, purpose) for learned in get_args(Learned) for purpose in purposes]  # type: ignore[arg-type]
+        made = [parts_for(study, data, one)["candidates"] for one in wishes]
+    shared = [blocks[0]["requirements"][0] for blocks in made]
+    grids = {(blocks[0]["anonymizers"][0], text) for blocks, text in zip(made, shared, strict=True)}
+    own = replace(study, grids=tuple({"anonymizers": maker, "requirements": text} for maker, text in grids))  # type: ignore[misc]
+    map_ = explore(own)
+    for point in map_.points:
+        assert RECIPIENTS[recipient].fitness(map_, point).is_fit, (point, point.measures)
+        assert point.measures.get("loss", point.measures.get("ncp", 1.0)) < 0.5
+
+
 def test_wishes_become_candidates_axes_and_scales(client: TestClient, ugly: Path) -> None:
     sent(client, f"{API}/wishes", {"recipient": "public", "learned": "identity", "purpose": "counts"})
     study = tomllib.loads(ugly.read_text())
-    assert study["candidates"][0]["requirements"] == ["k-anonymity k=11", "k-anonymity k=20"], (
+    fit = "k-anonymity k=11 & l-diversity l=2 variant=frequency"
+    assert study["candidates"][0]["requirements"] == [fit, "k-anonymity k=11", "k-anonymity k=20"], (
         "120 records bear no more"
     )
     assert study["axes"] == ["p_loss", "loss"] and "search" not in study

@@ -171,7 +171,7 @@ def test_an_ugly_upload_becomes_a_release_that_the_command_line_confirms(page: A
 
 @contextmanager
 def held_until_cancelled() -> Iterator[None]:
-    """Let nobody hear more of a run than its first point: its pipe is full long before all 67, so it cannot end."""
+    """Let nobody hear more of a run than its first point: its pipe is full long before all 70, so it cannot end."""
     heard = Run._heard
 
     def hear(run: Run, kind: str, event: Any) -> None:
@@ -197,7 +197,7 @@ def test_the_census_is_run_stopped_taken_up_again_and_bounded(page: Any, desk: D
     explored(page, here)
     assert (folder / "cache.jsonl").read_bytes().startswith(kept)  # nothing was measured twice
     points = json.loads((folder / "points.json").read_text())["points"]
-    assert len(points) == 67 and all(point["status"] == "measured" for point in points)
+    assert len(points) == 70 and all(point["status"] == "measured" for point in points)
     page.goto(f"{here}/map")
     page.wait_for_selector("body[data-ready]")
     before = page.locator("#answer").inner_text()

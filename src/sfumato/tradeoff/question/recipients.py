@@ -208,6 +208,15 @@ class Recipient:
             return (replace(size, reason=least), Bound("prosecutor", "max", 1 / size.value, part), *others)
         return tuple(kept)
 
+    def requirement(self, sensitive: Sequence[str]) -> str:
+        """Return the bounds as a requirement on a table with these sensitive columns."""
+        parts = [f"k-anonymity k={bound.value:g}" for bound in self.bounds if bound.measure == "k"]
+        for bound in self.bounds:
+            family, _, variant = bound.measure.partition("_")
+            on = [f' on="{name.replace(chr(34), chr(34) * 2)}"' if len(sensitive) > 1 else "" for name in sensitive]
+            parts += [f"l-diversity l={bound.value:g} variant={variant}{each}" for each in on if family == "l"]
+        return " & ".join(parts)
+
     def fitness(
         self,
         map_: Map,

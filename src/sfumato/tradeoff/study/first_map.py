@@ -7,7 +7,7 @@ removal is reported in a sentence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -21,6 +21,7 @@ from sfumato.measures.scales import Scales
 from sfumato.requirements.requirement import requirement
 from sfumato.texts.catalogue import t
 from sfumato.tradeoff.exploration.effort import Effort, Load, populations_about
+from sfumato.tradeoff.question.recipients import RECIPIENTS
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.grids import Grid
 
@@ -86,7 +87,9 @@ def first_map(records: int, quasi: Sequence[Guess], sensitive: Sequence[Guess], 
     records = records if cells is None or cells.persons is None else cells.persons.number
     wanted = Requirements(records, tuple(sensitive))
     scales = Scales(_min_support(records, len(quasi), cells), _queries(quasi))
-    usual = FirstMap(tuple(wanted.all(SIZES)), ("mondrian", full_domain(quasi)), scales, left_out=tuple(wanted.told()))
+    usual = FirstMap(
+        wanted.with_fit(wanted.all(SIZES)), ("mondrian", full_domain(quasi)), scales, left_out=tuple(wanted.told())
+    )
     if cells is None:
         return usual
     plan = usual.timed(cells)
@@ -116,12 +119,12 @@ def _thinner(plan: FirstMap, wanted: Requirements) -> Iterator[FirstMap]:
     )
     yield plan
     fewer = wanted.all(FEWER_SIZES, DIVERSE[:2], CLOSE[1:2])
-    plan = replace(plan, requirements=tuple(fewer), left_out=("some group sizes, l and t",))
+    plan = replace(plan, requirements=wanted.with_fit(fewer), left_out=("some group sizes, l and t",))
     yield plan
     plan = replace(plan, suppress=(0.05,), left_out=("releases without suppression",))
     yield plan
-    sizes = tuple(wanted.all(FEWER_SIZES[1:], (), ()))
-    plan = replace(plan, requirements=sizes, left_out=("all requirements but two group sizes",))
+    sizes = wanted.with_fit(wanted.all(FEWER_SIZES[1:], (), ()))
+    plan = replace(plan, requirements=sizes, left_out=("all requirements but two group sizes and those of recipients",))
     yield plan
     yield replace(plan, anonymizers=("mondrian",), left_out=("full-domain recoding",))
 
@@ -145,6 +148,26 @@ class Requirements:
             texts += [self._joined(least, [_diverse(each, number) for each in self.sensitive]) for number in numbers]
             texts += [self._joined(least, [_close(each, t) for each in self.sensitive]) for t in close]
         return list(dict.fromkeys(texts))
+
+    def with_fit(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """Put what recipients require before other requirements, so that a map has a release for each of them."""
+        careful = self.fit_for(["public", "partner"])
+        return tuple(dict.fromkeys([*(careful or self.fit_for(["internal"])), *texts]))
+
+    def fit_for(self, recipients: Iterable[str]) -> list[str]:
+        """List what recipients require, if the table can satisfy it."""
+        commonest = max((each.commonest for each in self.sensitive), default=0.0)
+        able = [
+            own
+            for own in map(RECIPIENTS.__getitem__, recipients)
+            if self.records >= own.bounds[0].value * FEWEST_GROUPS
+            and all(
+                commonest <= 1 / bound.value if bound.measure == "l_frequency" else self.most_diverse >= bound.value
+                for bound in own.bounds
+                if bound.measure.startswith("l_")
+            )
+        ]
+        return [own.requirement([each.column for each in self.sensitive]) for own in able]
 
     @property
     def most_diverse(self) -> float:

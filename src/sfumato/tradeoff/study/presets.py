@@ -21,6 +21,7 @@ from sfumato.anonymizers.items import DEFAULT_MAKER, PAPER, TREE_MAKER, candidat
 from sfumato.anonymizers.items.items_of_groups import NoMerging, merging
 from sfumato.config.documents import bundled_facts
 from sfumato.config.options import check_choice
+from sfumato.data.bundled import find
 from sfumato.data.declaration import BOTH, ITEMS, BasketsDeclaration, DataDeclaration, TableDeclaration
 from sfumato.data.items import Baskets
 from sfumato.data.reading import Roles
@@ -30,6 +31,7 @@ from sfumato.release.release import FORMS
 from sfumato.requirements.items import SuppressionLimit, UtilityConstraints, basket_requirement, mixed_requirement
 from sfumato.requirements.requirement import All, Requirement, requirement
 from sfumato.texts.catalogue import t
+from sfumato.tradeoff.question.recipients import RECIPIENTS
 from sfumato.tradeoff.study.grids import Grid, ends
 from sfumato.tradeoff.study.search_plan import CUTS, SearchPlan
 from sfumato.tradeoff.study.study import Study
@@ -157,11 +159,13 @@ ALLOWED = SuppressionLimit(0.05, "occurrences")
 
 
 def bundled_study(name: str) -> Study:
-    """Return figure 2 of Li & Li 2009 on a bundled table: 64 releases, both trivial ones and the original."""
+    """Return figure 2 of Li & Li 2009 on a bundled table, with what recipients require, and the ends of the map."""
     texts = [text.format(value) for text, values in LI_LI_2009.items() for value in values]
     makers = tuple(anonymizer(text) for text in ("without-quasi", "without-sensitive", "original"))
     strict = Grid((anonymizer("mondrian ranges=tight"),), tuple(map(requirement, texts)), FORMS)
-    return Study(name, DataDeclaration(TableDeclaration(name)), (strict, Grid(makers)))
+    fit = tuple(requirement(each.requirement(find(name).sensitive)) for each in RECIPIENTS.values())
+    grids = (strict, Grid(makers), Grid((anonymizer("mondrian"),), fit))
+    return Study(name, DataDeclaration(TableDeclaration(name)), grids)
 
 
 def usual_baskets(

@@ -107,7 +107,8 @@ def requirements(table: Table, wishes: Wishes) -> list[str]:
     usual = first_map.Requirements(persons.number if persons else table.cells.records, tuple(_as_guessed(table)))
     diverse = first_map.DIVERSE if wishes.learned in ("value", "all") else ()
     close = first_map.CLOSE if wishes.learned in ("close", "all") else ()
-    texts = usual.all(SIZES[wishes.recipient], diverse, close)
+    texts = [*usual.fit_for([wishes.recipient]), *usual.all(SIZES[wishes.recipient], diverse, close)]
+    texts = list(dict.fromkeys(texts))
     joined = [text for text in texts if "&" in text]
     return joined if joined and wishes.learned in ("value", "close") else texts
 
