@@ -239,36 +239,34 @@ def covered(read: PublishedRecords, original: Baskets, readings: Readings, local
     return Coverage(checked, True, sum(beyond.values()), examples)
 
 
-def persons_showing(original: Baskets, readings: Readings) -> Counter[tuple[Shown, int]]:
-    """Count the persons of each kind who have a record that shows a set of texts; every item is published in one way.
+Whose = Counter[tuple[Shown, int]]
+"""The records of each kind of persons that show a set of texts; persons of one kind have equal records."""
 
-    Persons of one kind have equal records.
-    """
-    shown_as, whose = one_way(readings.items()), Counter[tuple[Shown, int]]()
-    assert shown_as is not None and original.persons is not None, "asked whose records are where nobody can say it"
-    for row, (kind, number) in enumerate(zip(*original.persons, strict=True)):
+
+def records_by_persons(original: Baskets, readings: Readings) -> Whose:
+    """Return whose records show what, where every item is published in one way."""
+    shown_as, whose = one_way(readings.items()), Whose()
+    assert shown_as is not None, "asked whose records are where nobody can say it"
+    for row, weight in enumerate(original.weights.tolist()):
         codes = original.codes[original.starts[row] : original.starts[row + 1]].tolist()
-        whose[frozenset(shown_as[code] for code in codes if code in shown_as), int(kind)] = int(number)
+        shown = frozenset(shown_as[code] for code in codes if code in shown_as)
+        whose[shown, int(original.people.kind[row])] += weight
     return whose
 
 
-def written_by_persons(
-    read: PublishedRecords, original: Baskets, named: Mapping[tuple[Shown, int], int]
-) -> Counter[tuple[Shown, int]]:
-    """Count persons by the rows as they were written; raise where these are not the file's, or not the original's."""
-    assert original.persons is not None, "asked whose records are where nobody can say it"
-    rows, records = Counter[Shown](), Counter[int]()
-    for (shown, kind), count in named.items():
+def persons_in(read: PublishedRecords, original: Baskets, whose: Whose) -> dict[tuple[Shown, int], int]:
+    """Return the persons of each kind with such a record; raise where records are not the file's or the original's."""
+    kinds, numbers = (each.tolist() for each in original.people)
+    rows, records, of_kind = Counter[Shown](), Counter[int](), Counter[int]()
+    for (shown, kind), count in whose.items():
         rows[shown] += count
         records[kind] += count
-    kinds, numbers = (each.tolist() for each in original.persons)
-    of_kind = Counter[int]()
     for kind, count in zip(kinds, original.weights.tolist(), strict=True):
         of_kind[kind] += count
     if rows != read.rows or records != of_kind:
         raise AssertionError("the written file does not hold the rows of which persons were counted")
     number = dict(zip(kinds, numbers, strict=True))
-    return Counter({(shown, kind): number[kind] for shown, kind in named})
+    return {(shown, kind): number[kind] for shown, kind in whose}
 
 
 def _each_label(read: PublishedRecords, original: Baskets, readings: Readings) -> Coverage:

@@ -24,7 +24,7 @@ from sfumato.auditing._against_original import (
     together,
     unreadable,
 )
-from sfumato.auditing._item_coverage import covered
+from sfumato.auditing._item_coverage import Whose, covered
 from sfumato.auditing._item_coverage import losses as item_losses
 from sfumato.auditing.coverage import Coverage, bucket_coverage, coverage
 from sfumato.auditing.decision import Failure, failures
@@ -304,7 +304,7 @@ def audit_baskets(
     known: int | None = None,
     legend: Legend | None = None,
     local: bool = False,
-    named: Mapping[tuple[frozenset[str], int], int] | None = None,
+    named: Whose | None = None,
     **reading: Any,
 ) -> Audit:
     """Measure any published file of baskets from its content.

@@ -26,9 +26,10 @@ from sfumato.auditing._item_coverage import (
     EXAMPLES,
     OriginalRecords,
     RowMatching,
-    persons_showing,
+    Whose,
+    persons_in,
+    records_by_persons,
     size_behind,
-    written_by_persons,
 )
 from sfumato.auditing.coverage import Coverage, Located
 from sfumato.auditing.decision import failures
@@ -375,19 +376,17 @@ def by_persons(
     original: Baskets,
     readings: item_rules.Readings | None,
     checked: Coverage,
-    named: Mapping[tuple[frozenset[str], int], int] | None,
+    named: Whose | None,
 ) -> tuple[item_rules.PublishedRecords, ItemPersons]:
     """Count persons: where every item is published in one way, by the original; else by the rows as they were written.
 
     Where neither says whose the records are, they stay counted as records, and nothing is confirmed.
     """
     if checked.holds and checked.exact:
-        whose = persons_showing(original, readings or {})
-    elif not checked.holds or named is None:
+        named = records_by_persons(original, readings or {})
+    if not checked.holds or named is None:
         return read, ItemPersons(0, (t("audit_notice.whose_records"),))
-    else:
-        whose = written_by_persons(read, original, named)
-    people = read.of_persons(whose)
+    people = read.of_persons(persons_in(read, original, named))
     return people, ItemPersons(people.records)
 
 

@@ -57,38 +57,22 @@ class RowPersons(NamedTuple):
         return weighted_counts(group[first], self.number[first], groups)
 
 
-class PersonRows(NamedTuple):
-    """Rows of baskets in the order of persons: what is left of records that say whose they are."""
+def rows_of_persons(basket: Counts, person: Counts, count: Counts) -> tuple[Counts, Counts, RowPersons]:
+    """Put records in the order of kinds of persons, however persons are called: the basket of every row, its records.
 
-    basket: Counts
-    """For every row its basket: the baskets of a kind of persons ascend."""
-
-    records: Counts
-    """For every row how many there are."""
-
-    persons: RowPersons
-    link: Counts
-    """For every pair of a basket and a person its row."""
-
-
-def rows_of_persons(basket: Counts, person: Counts, count: Counts) -> PersonRows:
-    """Put pairs of a basket and a person in the order of kinds of persons, however persons are called."""
+    The baskets of a kind ascend.
+    """
     width = int(basket.max(initial=0)) + 1
     keys, pair = np.unique(person.astype(np.int64) * width + basket, return_inverse=True)
-    records = weighted_counts(pair.ravel(), count, len(keys))
     who, what = np.divmod(keys, width)
+    records = weighted_counts(pair.ravel(), count, len(keys))
     pairs = PersonPairs.of(Pairs(what, np.unique(who, return_inverse=True)[1].ravel(), records), width)
-    kind, persons = pairs.kinds
-    lengths = np.bincount(pairs.person, minlength=pairs.number)
-    first = np.full(len(persons), -1)  # one person of each kind stands for all
-    first[kind[::-1]] = np.arange(pairs.number)[::-1]
-    ends = np.concatenate([[0], np.cumsum(lengths[first])])
-    begins = np.cumsum(lengths) - lengths
-    row_kind = np.repeat(np.arange(len(first)), lengths[first])
-    at = np.arange(ends[-1]) - ends[:-1][row_kind] + begins[first][row_kind]
-    of_rows = RowPersons(row_kind.astype(np.int32), persons[row_kind])
-    rows = ends[:-1][kind[pairs.person]] + np.arange(len(pairs.person)) - begins[pairs.person]
-    return PersonRows(what[at], records[at] * of_rows.number, of_rows, rows[pair.ravel()])
+    kind, alike = pairs.kinds
+    one_of_each = np.flatnonzero(np.isin(pairs.person, np.unique(kind, return_index=True)[1]))
+    rows = one_of_each[np.argsort(kind[pairs.person[one_of_each]], kind="stable")]
+    kinds = kind[pairs.person[rows]]
+    persons = RowPersons(kinds, alike[kinds])
+    return pairs.cell[rows].astype(np.int64), pairs.count[rows] * persons.number, persons
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -254,8 +238,8 @@ def counted_baskets(
     kept = taken_rows(starts, codes, first)
     if person is None:
         return Baskets(items, *kept, weighted_counts(link, counts, len(first)), tree, origin)
-    rows = rows_of_persons(link, person, counts)
-    return Baskets(items, *taken_rows(*kept, rows.basket), rows.records, tree, origin, persons=rows.persons)
+    basket, weights, persons = rows_of_persons(link, person, counts)
+    return Baskets(items, *taken_rows(*kept, basket), weights, tree, origin, persons=persons)
 
 
 def rows_once(row: NDArray[np.integer], codes: NDArray[np.integer], rows: int) -> tuple[Counts, Codes]:

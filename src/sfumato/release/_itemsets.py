@@ -397,14 +397,14 @@ def drawn_sets(rows: Rows, size: int, seed: int = 0) -> DrawnSets:
     for place, row in enumerate(chosen.tolist()):
         codes = rows.codes[rows.starts[row] : rows.starts[row + 1]]
         drawn[place] = codes[np.sort(random.choice(len(codes), size, replace=False))]
-    supports, in_rows = _supports_of(drawn, rows.starts, rows.codes, *rows.people, *rows.postings)
+    supports, in_rows = _supports_of(drawn, rows.starts, rows.codes, rows.people, *rows.postings)
     least = least_support_of_sets(rows, size)
     return DrawnSets(supports, numbers.sum() / DRAWS / in_rows, least)
 
 
 @kernel
 def _supports_of(
-    sets: Codes, starts: Counts, codes: Codes, kind: Codes, persons: Counts, ends: Counts, rows: Counts
+    sets: Codes, starts: Counts, codes: Codes, people: RowPersons, ends: Counts, rows: Counts
 ) -> tuple[Counts, Counts]:
     """Count for every set the persons and the rows that have all of it, going through the rows of its rarest code."""
     supports, numbers = np.zeros(len(sets), np.int64), np.zeros(len(sets), np.int64)
@@ -418,9 +418,9 @@ def _supports_of(
             for code in sets[s]:
                 every = every and has_number(codes, starts[row], starts[row + 1], code)
             if every:
-                supports[s] += persons[row] if kind[row] != last else 0
+                supports[s] += people.number[row] if people.kind[row] != last else 0
                 numbers[s] += 1
-                last = kind[row]
+                last = people.kind[row]
     return supports, numbers
 
 
@@ -461,20 +461,12 @@ def frequent_pairs(rows: Rows, share: float) -> NDArray[np.int64]:
 
 def _pairs_between(rows: Rows, least: int, most: int, limit: int) -> tuple[NDArray[np.int64], ...]:
     """List the pairs of codes whose support lies between two bounds, by their codes, at most so many."""
-    return tuple(_pairs(rows.starts, rows.codes, *rows.people, *rows.postings, least, most, limit))
+    return tuple(_pairs(rows.starts, rows.codes, rows.people, *rows.postings, least, most, limit))
 
 
 @kernel
 def _pairs(
-    starts: Counts,
-    codes: Codes,
-    kind: Codes,
-    persons: Counts,
-    ends: Counts,
-    rows: Counts,
-    least: int,
-    most: int,
-    limit: int,
+    starts: Counts, codes: Codes, people: RowPersons, ends: Counts, rows: Counts, least: int, most: int, limit: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """List the pairs of codes whose support lies between two bounds, with their supports, at most so many."""
     size = len(ends) - 1
@@ -489,9 +481,9 @@ def _pairs(
             for c in range(starts[row + 1] - 1, starts[row] - 1, -1):
                 if codes[c] <= first:
                     break
-                if stamp[codes[c]] != kind[row]:
-                    stamp[codes[c]] = kind[row]
-                    counted[codes[c]] += persons[row]
+                if stamp[codes[c]] != people.kind[row]:
+                    stamp[codes[c]] = people.kind[row]
+                    counted[codes[c]] += people.number[row]
         stamp[:] = -1
         if filled + size > pairs.shape[1]:
             larger = np.empty((3, 2 * (filled + size)), np.int64)

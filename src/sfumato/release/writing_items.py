@@ -27,7 +27,6 @@ legend lists only the content of the file, and names the file.
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -36,6 +35,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from sfumato.auditing._item_coverage import Whose
 from sfumato.auditing.items import KIND, SCHEMA, legend_file
 from sfumato.auditing.notation import set_members
 from sfumato.config.options import check_choice
@@ -263,9 +263,9 @@ def published_rows(release: BasketRelease, names: Names | None = None) -> list[I
     return sorted(records, key=lambda row: sha256("\x00".join(row).encode()).digest())
 
 
-def rows_of_kinds(release: BasketRelease, names: Names) -> Counter[tuple[frozenset[str], int]]:
+def rows_of_kinds(release: BasketRelease, names: Names) -> Whose:
     """Count the records of each kind of persons that show the same: what an audit of what was written counts by."""
-    rows = Counter[tuple[frozenset[str], int]]()
+    rows = Whose()
     each = zip(
         _items_of_rows(release, names), release.baskets.people.kind.tolist(), release.count.tolist(), strict=True
     )

@@ -21,7 +21,7 @@ from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer, Task, ch
 from sfumato.config.options import Option
 from sfumato.data.cells import weighted_counts
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.data.items import Baskets, rows_once
+from sfumato.data.items import Baskets, RowPersons, rows_once
 from sfumato.release._itemsets import Rows, rare_itemsets
 from sfumato.release.items import BasketRelease, global_release
 from sfumato.requirements.items import BasketRequirement, KMAnonymity
@@ -80,7 +80,7 @@ def lifted(
             if not len(rare):
                 break
             rare = _in_tree_order(rare, supports)
-            if not lift_sets(nodes, *baskets.people, cut, rare, requirement.k, low, high):
+            if not lift_sets(nodes, baskets.people, cut, rare, requirement.k, low, high):
                 break
     return cut
 
@@ -102,7 +102,7 @@ def _in_tree_order(sets: Codes, supports: Counts) -> Codes:
 
 
 @kernel
-def lift_sets(nodes: Nodes, kind: Codes, persons: Counts, cut: Codes, sets: Codes, k: int, low: int, high: int) -> int:
+def lift_sets(nodes: Nodes, people: RowPersons, cut: Codes, sets: Codes, k: int, low: int, high: int) -> int:
     """Lift every set that still consists of nodes of the cut, in turn; changes `cut`. Returns how many it lifted."""
     number, size = len(nodes.parent), sets.shape[1]
     in_cut = np.zeros(number, np.bool_)
@@ -123,7 +123,7 @@ def lift_sets(nodes: Nodes, kind: Codes, persons: Counts, cut: Codes, sets: Code
             stale = stale or not in_cut[member]
         if stale:
             continue
-        cheapest_lift(nodes, kind, persons, spent, sets[place], k, low, high, best)
+        cheapest_lift(nodes, people, spent, sets[place], k, low, high, best)
         for chosen in best:
             if not in_cut[chosen]:
                 _lift_to(nodes, cut, in_cut, spent, int(chosen))
@@ -154,15 +154,7 @@ def _is_under(nodes: Nodes, node: int, above: int) -> bool:
 
 @kernel
 def cheapest_lift(
-    nodes: Nodes,
-    kind: Codes,
-    persons: Counts,
-    spent: Counts,
-    node_set: Codes,
-    k: int,
-    low: int,
-    high: int,
-    best: Codes,
+    nodes: Nodes, people: RowPersons, spent: Counts, node_set: Codes, k: int, low: int, high: int, best: Codes
 ) -> None:
     """Write to `best` the cheapest lift of a set that at least k persons have in a record.
 
@@ -193,7 +185,7 @@ def cheapest_lift(
             if chosen < 0 or (costs[combination], steps[combination]) < (costs[chosen], steps[chosen]):
                 chosen = combination
         _combined(nodes, node_set, heights, chosen, trial)
-        if _has(nodes, kind, persons, trial, k):
+        if _has(nodes, people, trial, k):
             best[:] = trial
             return
         costs[chosen] = -1
@@ -238,7 +230,7 @@ def _added(nodes: Nodes, spent: Counts, trial: Codes) -> int:
 
 
 @kernel
-def _has(nodes: Nodes, kind: Codes, persons: Counts, trial: Codes, k: int) -> bool:
+def _has(nodes: Nodes, people: RowPersons, trial: Codes, k: int) -> bool:
     """Say whether at least k persons have a record with all of these nodes."""
     least = -1
     fewest = len(nodes.rows) + 1
@@ -252,9 +244,9 @@ def _has(nodes: Nodes, kind: Codes, persons: Counts, trial: Codes, k: int) -> bo
         for i in range(len(trial)):
             if i != least and together and not _covered(nodes, trial, i):
                 together = has_number(nodes.rows, nodes.begins[trial[i]], nodes.begins[trial[i] + 1], row)
-        if together and kind[row] != last:
-            last = kind[row]
-            support += persons[row]
+        if together and people.kind[row] != last:
+            last = people.kind[row]
+            support += people.number[row]
             if support >= k:
                 return True
     return False

@@ -22,7 +22,7 @@ from sfumato.anonymizers.items._item_tree import NONE, Nodes, cut_recoding, node
 from sfumato.anonymizers.items.aa import TreeBased
 from sfumato.anonymizers.items.item_anonymizer import Task
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.data.items import Baskets
+from sfumato.data.items import Baskets, RowPersons
 from sfumato.errors import InfeasibleError
 from sfumato.release.items import BasketRelease, ItemParts, PieceRecodings, PublishedParts, Recoding
 from sfumato.requirements.items import BasketRequirement, CompleteKAnonymity
@@ -38,8 +38,7 @@ def division(
     codes: Codes,
     shown: Codes,
     weights: Counts,
-    kind: Codes,
-    persons: Counts,
+    people: RowPersons,
     rows: Counts,
     closed: Codes,
     tally: Counts,
@@ -51,10 +50,10 @@ def division(
     `tally` (one place for every node) is zero before and after. Time: the items of the rows, for every node tried.
     """
     order = _by_loss(nodes, starts, shown, weights, rows, closed, tally)
-    of_rows, own = kind[rows], persons[rows]
+    own = RowPersons(people.kind[rows], people.number[rows])
     for turn in range(len(order)):
         link, parts = _parts_by_children(nodes, starts, codes, shown, rows, order[turn])
-        chosen, some = balanced(link, of_rows, own, parts, k)
+        chosen, some = balanced(link, own, parts, k)
         if some:
             return order[turn], chosen, order[:turn].copy()
     return NONE, np.empty(0, np.int64), order
@@ -169,85 +168,53 @@ def _sorted_lists(lists: Codes, ends: Counts) -> Counts:
 
 
 @kernel
-def balanced(link: Counts, kind: Codes, persons: Counts, parts: int, k: int) -> tuple[Counts, bool]:
+def balanced(link: Counts, people: RowPersons, parts: int, k: int) -> tuple[Counts, bool]:
     """Say for every row its part, NONE where it is gathered with others; and whether a part of k persons remains.
 
-    Rows join the gathered ones from the part with the most persons to spare; where no part can spare any, the smallest
-    part joins as a whole. Rows stand in the order of persons.
+    Rows join the gathered ones from the part with the most persons, those of the fewest persons first, as long as k
+    remain there; then the smallest part joins as a whole. Rows are in the order of persons.
     """
-    chosen, sizes = link.copy(), np.zeros(parts, np.int64)
+    chosen, sizes, last = link.copy(), np.zeros(parts, np.int64), np.full(parts, NONE, np.int32)
     for row in range(len(link)):
-        if row == _first_of_person(link, kind, row):
-            sizes[link[row]] += persons[row]
-    large = 0
-    for part in range(parts):
-        if sizes[part] < k:
-            sizes[part] = 0
-        else:
-            large += 1
-    if large == 0:
-        return chosen, False
+        if last[link[row]] != people.kind[row]:
+            last[link[row]] = people.kind[row]
+            sizes[link[row]] += people.number[row]
+    sizes[sizes < k] = 0
     for row in range(len(link)):
         if sizes[link[row]] == 0:
             chosen[row] = NONE
-    while True:
-        gathered = _gathered(chosen, kind, persons)
+    fewest_first = np.argsort(people.number, kind="mergesort")
+    while sizes.max() > 0:
+        gathered = _persons_of(chosen, people, NONE)
         if gathered == 0 or gathered >= k:
             return chosen, True
-        largest = int(np.argmax(sizes))
-        spare, lost = NONE, 0
-        for row in range(len(link)):
-            if chosen[row] == largest and (spare == NONE or persons[row] < persons[spare]):
-                fewer = persons[row] if _is_alone(chosen, kind, row) else 0
-                if fewer <= sizes[largest] - k:
-                    spare, lost = row, fewer
-        if spare != NONE:
-            sizes[largest] -= lost
-            chosen[spare] = NONE
-            continue
-        smallest = NONE
-        for part in range(parts):
-            if sizes[part] > 0 and (smallest == NONE or sizes[part] < sizes[smallest]):
-                smallest = part
-        sizes[smallest] = 0
-        for row in range(len(link)):
-            if chosen[row] == smallest:
+        largest, spared = int(np.argmax(sizes)), False
+        for row in fewest_first:
+            if chosen[row] == largest:
                 chosen[row] = NONE
-        large -= 1
-        if large == 0:
-            return chosen, False
+                left = _persons_of(chosen, people, largest)
+                spared = left >= k
+                if spared:
+                    sizes[largest] = left
+                    break
+                chosen[row] = largest
+        if not spared:
+            smallest = int(np.argmin(np.where(sizes > 0, sizes, sizes.max() + 1)))
+            sizes[smallest] = 0
+            for row in range(len(link)):
+                if chosen[row] == smallest:
+                    chosen[row] = NONE
+    return chosen, False
 
 
 @kernel
-def _first_of_person(chosen: Counts, kind: Codes, row: int) -> int:
-    """Return the first row of the same part and persons."""
-    first, at = row, row
-    while at > 0 and kind[at - 1] == kind[row]:
-        at -= 1
-        if chosen[at] == chosen[row]:
-            first = at
-    return first
-
-
-@kernel
-def _is_alone(chosen: Counts, kind: Codes, row: int) -> bool:
-    """Say whether no other row of the same part is of the same persons."""
-    at = row + 1
-    while at < len(kind) and kind[at] == kind[row]:
-        if chosen[at] == chosen[row]:
-            return False
-        at += 1
-    return _first_of_person(chosen, kind, row) == row
-
-
-@kernel
-def _gathered(chosen: Counts, kind: Codes, persons: Counts) -> int:
-    """Count the persons of the rows that are gathered."""
+def _persons_of(chosen: Counts, people: RowPersons, part: int) -> int:
+    """Count the persons with a row in a part."""
     number, last = 0, NONE
     for row in range(len(chosen)):
-        if chosen[row] == NONE and kind[row] != last:
-            last = kind[row]
-            number += persons[row]
+        if chosen[row] == part and people.kind[row] != last:
+            last = people.kind[row]
+            number += people.number[row]
     return number
 
 
@@ -317,7 +284,7 @@ def divided(
         baskets.codes,
         shown,
         baskets.weights,
-        *baskets.people,
+        baskets.people,
         group.rows,
         group.closed,
         tally,

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from sfumato.config.options import check_choice
 from sfumato.data.cells import laid_out, weighted_counts
 from sfumato.data.dataset import MixedTable
-from sfumato.data.items import Baskets, equal_rows, rows_once, taken_rows
+from sfumato.data.items import Baskets, RowPersons, equal_rows, rows_once, taken_rows
 from sfumato.measures.all_measures import ESTIMATORS
 from sfumato.release._itemsets import Rows
 from sfumato.release.items import SUPPRESSED, BasketRelease, MixedRelease
@@ -177,7 +177,7 @@ class BasketReader:
             odds,
             rows.starts,
             rows.codes,
-            *rows.people,
+            rows.people,
             *rows.postings,
         )
         return np.asarray(sums[:, number.ravel()])
@@ -192,8 +192,7 @@ def _sums_of_rows(
     odds: Numbers,
     starts: Counts,
     codes: Codes,
-    person: Codes,
-    weights: Counts,
+    people: RowPersons,
     begins: Counts,
     rows: Counts,
 ) -> Numbers:
@@ -207,7 +206,7 @@ def _sums_of_rows(
     estimators, width = odds.shape[0], kinds.shape[1]
     sums = np.zeros((estimators, len(kinds)))
     shown, members = np.empty(width, np.int32), np.empty(width, np.int64)
-    counted = np.full(len(person), -1)  # for every person the set for which they were counted last
+    counted = np.full(len(people.kind), -1)  # for every person the set for which they were counted last
     for s in range(len(kinds)):
         anchor, fewest = -1, len(rows) * len(behind) + 1
         for i in range(width):
@@ -246,14 +245,14 @@ def _sums_of_rows(
                     else:
                         shown[number], members[number] = other, known[s, i]
                         number += 1
-                if not every or counted[person[row]] == s:
+                if not every or counted[people.kind[row]] == s:
                     continue
-                counted[person[row]] = s
+                counted[people.kind[row]] = s
                 for e in range(estimators):
                     share = 1.0
                     for j in range(number):
                         share *= odds[e, members[j], shown[j]]
-                    sums[e, s] += share * weights[row]
+                    sums[e, s] += share * people.number[row]
     return sums
 
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from sfumato.config.options import Configured, Option
 from sfumato.data.dataset import MixedTable
-from sfumato.data.items import Baskets, taken_rows
+from sfumato.data.items import Baskets, RowPersons, taken_rows
 from sfumato.errors import BadInputError
 from sfumato.measures.items.estimates import BasketReader, MixedReader, Questions
 from sfumato.release._itemsets import Rows
@@ -109,25 +109,18 @@ def rho(release: BasketRelease, sensitive: Sequence[int], known: int) -> float:
     share = np.bincount(label, is_sensitive, rows.size) / np.maximum(parts.sizes, 1)
     for target in np.flatnonzero(share):
         most = min(known, MOST_INFERRED_FROM)
-        confidence = _confidence(rows.starts, rows.codes, *rows.people, *rows.postings, int(target), most)
+        confidence = _confidence(rows.starts, rows.codes, rows.people, *rows.postings, int(target), most)
         worst = max(worst, float(confidence) * float(share[target]))
     return worst
 
 
 @kernel
 def _confidence(
-    starts: Counts,
-    codes: Codes,
-    kind: Codes,
-    persons: Counts,
-    ends: Counts,
-    rows: Counts,
-    target: int,
-    most: int,
+    starts: Counts, codes: Codes, people: RowPersons, ends: Counts, rows: Counts, target: int, most: int
 ) -> float:
     """Return the largest share of persons with a target code among those with one or two other codes, in one row."""
     size = len(ends) - 1
-    has = np.zeros(len(kind), np.bool_)
+    has = np.zeros(len(people.kind), np.bool_)
     for p in range(ends[target], ends[target + 1]):
         has[rows[p]] = True
     # by code, and in the last place without a second one: the persons, those with the target, and who was counted last
@@ -143,9 +136,9 @@ def _confidence(
                 if code <= first or (most < 2 and code < size):
                     break
                 for side in range(1 + has[row]):
-                    if last[side, code] != kind[row]:
-                        last[side, code] = kind[row]
-                        counted[side, code] += persons[row]
+                    if last[side, code] != people.kind[row]:
+                        last[side, code] = people.kind[row]
+                        counted[side, code] += people.number[row]
         for code in range(size + 1):
             if code != target and counted[1, code] > 0:
                 best = max(best, counted[1, code] / counted[0, code])
