@@ -446,6 +446,15 @@ def test_aa_with_the_tree_of_two_levels_gives_figure_1b_for_every_k():
         assert release.part_supports.tolist() == [6]
 
 
+@pytest.mark.parametrize("maker", KM_MAKERS)
+def test_what_one_person_shows_twice_is_shown_by_one(maker):
+    """a is in two baskets of one person: k=2 is two persons, so a is published together with what others have."""
+    own = baskets_of([{"a"}, {"a", "b"}, {"b"}, {"c"}, {"c"}, {"d"}], persons=[1, 1, 2, 2, 3, 4])
+    for m in (1, 2):
+        assert km_holds(anonymize_baskets(own, KMAnonymity(2, m), maker), 2, m)
+        assert not km_holds(anonymize_baskets(own, KMAnonymity(1, m), maker), 2, m)
+
+
 def test_aa_takes_the_lift_that_adds_least_to_the_penalty():
     """c is rare. Lifting it to {c, d} costs 2 x (1 + 2), to the root 6 x all: the first is taken, a and b stay."""
     shop = tree([["ab", "a", "b"], ["cd", "c", "d"], ["ef", "e", "f"]])
@@ -583,6 +592,15 @@ def test_partition_hides_every_basket_among_k(own, k, data):
     assert complete_holds(release, k)
     assert matching_holds(release, k, 3)
     assert is_honest(release)
+
+
+def test_partition_gathers_records_of_k_persons_not_k_records():
+    """Two records of one person are gathered with others until two persons are among them."""
+    sets, persons = [{"a"}] * 4 + [{"b"}, {"a", "b"}], [1, 2, 3, 4, 5, 5]
+    own = baskets_of(sets, tree([["ab", "a", "b"]]), persons=persons)
+    release = anonymize_baskets(own, "k-anonymity k=2", "partition")
+    assert complete_holds(release, 2)
+    assert complete_holds(anonymize_baskets(baskets_of(sets, own.tree), "k-anonymity k=2", "partition"), 2)
 
 
 def test_partition_divides_as_far_as_it_can():

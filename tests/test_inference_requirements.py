@@ -239,6 +239,18 @@ def test_generalizing_keeps_what_suppressing_would_leave_out():
     ).unpublished.size
 
 
+@pytest.mark.parametrize("text", ["rho-uncertainty rho=0.5 m=1 sensitive=s", "hkp-coherence h=0.5 k=2 p=1 private=s"])
+def test_a_share_of_persons_counts_a_person_once(text, tmp_path):
+    """Of the records with a three of four show s, all of them Ann's; of the persons one of two has s."""
+    sets = [{"a", "s"}, {"a", "b", "s"}, {"a", "c", "s"}, {"a"}, {"b"}, {"c"}]
+    for persons, holds in ((["Ann"] * 3 + ["Ben"] * 3, True), (None, False)):
+        own = baskets_of(sets, persons=persons)
+        release = global_release(own, set_recoding(own.items, np.arange(4)))
+        written(release, tmp_path / "out.csv")
+        assert (not violations(release, basket_requirement(text))) == holds
+        assert audit_baskets(tmp_path / "out.csv", text, own).holds == holds
+
+
 def test_who_knows_nothing_counts():
     own = baskets_of([{"s"}, {"s"}, {"a"}])
     release = global_release(own, set_recoding(own.items, np.arange(2)))
