@@ -216,7 +216,7 @@ def test_frequent_pairs_and_the_rarest() -> None:
 
 def test_the_attack_knows_items_of_one_record_of_every_person() -> None:
     """Three persons have {a, b}; one of them has two more baskets, and any one of the three may be known."""
-    baskets = baskets_of(["ab", "ab", "ab", "cd", "e"], persons=[1, 2, 3, 3, 3])
+    baskets = baskets_of(map(set, ["ab", "ab", "ab", "cd", "e"]), persons=[1, 2, 3, 3, 3])
     drawn = [Linking(seed=seed).draw(baskets, 2) for seed in range(30)]
     assert all(len(known) == 3 and known[:2] == [(0, 1), (0, 1)] for known in drawn)
     assert {known[2] for known in drawn} == {(0, 1), (2, 3), (4,)}
