@@ -319,12 +319,8 @@ def test_a_control_of_single_records_would_hide_who_is_recognized_by_another_rec
     codes = cell_codes(table.cells)
     by_records = [np.repeat(codes, counts, axis=0) for counts in (table.cells.counts - out, out)]
     assert advantage(*by_records) < 0.05
-    for single in (
-        lambda: RemainingTable.of(table, table.cells.counts - out),
-        lambda: Scales(attacks=Attacks(shadow=5)).prepare(table).ready(),
-    ):
-        with pytest.raises(BadInputError, match="has several"):
-            single()
+    with pytest.raises(BadInputError, match="has several"):
+        RemainingTable.of(table, table.cells.counts - out)
 
 
 EXAMPLE = {name: [row[name] for row in WORKED] for name in ("person", "age", "clinic", "illness")}
@@ -839,6 +835,32 @@ def test_shadow_models_find_outliers_in_the_original_and_nobody_behind_noise(tab
     assert hidden.interval()[0] <= hidden.bound == proved_bound(0.2) and hidden.value < 0.4
     lost = attacked._shadowed(made("mondrian", requirement("k-anonymity k=1000")))
     assert not lost[0].advantages and "cannot be made" in lost[1][0]
+
+
+def test_with_one_record_per_person_shadow_models_are_those_of_records(monkeypatch):
+    monkeypatch.setattr(shadow, "PAIRS", 4)
+    columns, found = people(80) | {"who": [f"p{i}" for i in np.random.default_rng(2).permutation(80)]}, []
+    make = made("mondrian cut=loss ranges=tight", requirement("k-anonymity k=2"))
+    for more in ({"person": "who"}, {}):
+        table = table_of(columns if more else {name: columns[name] for name in [*columns][:5]}, **more)
+        found.append(Attacks(shadow=2, seed=1).prepare(table)._shadowed(make))
+    assert found[0] == found[1] and found[0][0].advantages[0].attack.tries == 8
+
+
+def test_shadow_models_draw_whole_persons(monkeypatch):
+    monkeypatch.setattr(shadow, "PAIRS", 4)
+    columns, drawn = stays(60, 4), []
+    whose = Counter(Counter(columns["who"]).values())
+
+    def keep(part, turn):
+        drawn.append(part.cells)
+        return made("original")(part, turn)
+
+    told = Attacks(shadow=3).prepare(of_stays(columns, person="who"))._shadowed(keep)[0].advantages[0]
+    assert told.attack.tries == 12 and told.value > 0.6 and len(drawn) == 48
+    for cells, other in zip(drawn[::2], drawn[1::2], strict=True):  # with and without the target
+        assert cells.persons.number == other.persons.number in (14, 15)
+        assert cells.persons.records.sum() == cells.records and not Counter(cells.persons.records.tolist()) - whose
 
 
 def test_outliers_are_those_farthest_from_anybody(table):

@@ -28,7 +28,7 @@ from sfumato.data.hierarchies.categorical import flat
 from sfumato.data.items import Baskets
 from sfumato.data.persons import PersonPairs
 from sfumato.data.reading import Table
-from sfumato.runtime.arrays import Counts, Quiet
+from sfumato.runtime.arrays import Counts, Flags, Quiet
 from sfumato.texts.catalogue import refusal, t
 
 NONE = "none"
@@ -221,9 +221,13 @@ class RemainingTable(Table):
         cells = table.cells
         if cells.persons is None:
             return RemainingTable.of(table, cells.counts - held_out(cells, share, generator))
-        drawn = cells.persons.drawn(share, generator)
-        persons, others = cells.persons.without(drawn), cells.persons.without(~drawn)
-        return RemainingTable.of(table, persons.counts(), persons, held_out=others)
+        return RemainingTable.without(table, cells.persons, cells.persons.drawn(share, generator))
+
+    @staticmethod
+    def without(table: Table, persons: PersonPairs, left_out: Flags) -> RemainingTable:
+        """Hold out some persons of a table."""
+        remaining = persons.without(left_out)
+        return RemainingTable.of(table, remaining.counts(), remaining, held_out=persons.without(~left_out))
 
     @cached_property
     def places(self) -> Counts:

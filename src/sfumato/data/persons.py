@@ -96,18 +96,19 @@ class PersonPairs(Quiet):
         ends = np.cumsum(np.bincount(self.person, minlength=self.number)) * 8
         return [held[first:end] for first, end in pairwise([0, *ends.tolist()])]
 
+    def some_of_kinds(self, numbers: Counts) -> Flags:
+        """Choose so many persons of every kind, the first ones."""
+        alike, chosen = self.kinds[1], np.zeros(self.number, np.bool_)
+        place = np.arange(self.number) - np.repeat(np.cumsum(alike) - alike, alike)
+        chosen[self.ordered[place < np.repeat(numbers, alike)]] = True
+        return chosen
+
     def drawn(self, share: float, generator: np.random.Generator) -> Flags:
         """Draw a share of the persons without replacement: the number of each kind of equal records, the first ones."""
         wanted = round(share * self.number)
         if not 0 < wanted < self.number:
             raise refusal("nobody_held_out", share=share, persons=self, wanted=wanted)
-        alike = self.kinds[1]
-        first = np.cumsum(alike) - alike
-        chosen = generator.multivariate_hypergeometric(alike, wanted, method="marginals")
-        drawn = np.zeros(self.number, np.bool_)
-        place = np.arange(self.number) - np.repeat(first, alike)
-        drawn[self.ordered[place < np.repeat(chosen, alike)]] = True
-        return drawn
+        return self.some_of_kinds(generator.multivariate_hypergeometric(self.kinds[1], wanted, method="marginals"))
 
     def without(self, left_out: Flags) -> PersonPairs:
         """Remove some persons with all their records; the others are renumbered, cells are not."""

@@ -231,23 +231,16 @@ class AttackedTable(Quiet):
 
     def ready(self) -> AttackedTable:
         """Work out now what all releases share, so that threads only read."""
-        self._check_shadow()
         assert self._uniques is not None
         self.whole.ready()
         self.without_sensitive.ready()
         return self
-
-    def _check_shadow(self) -> None:
-        """Raise where shadow models are asked for and persons are counted: they draw tables record by record."""
-        if self.options.shadow and self.table.roles.person is not None:
-            raise refusal("shadow_beside_persons", attacked_table=self)
 
     def attacked(self, releases: Sequence[Published], again: Remake | None = None) -> AttackOutcome:
         """Attack a candidate: `releases` of the whole table, and those that `again` makes of what is left of it.
 
         A release that cannot be made again is attacked where the control is a file, or else in what needs none.
         """
-        self._check_shadow()
         releases = releases[: self.options.draws]
         alone_findings = [self._alone(release, self.random(OWN, draw)) for draw, release in enumerate(releases)]
         made, cautions = self._attackable(releases, again)

@@ -30,7 +30,7 @@ Membership inference by shadow models: releases with and without a record, told 
 "Synthetic Data - Anonymisation Groundhog Day" (USENIX Security): whoever knows how a release is made can make many of
 his own, with and without a target, learn what the target does to them, and then judge the one that is published.
 
-    targets: the records that are farthest from any other
+    targets: the records that are farthest from any other; where persons are counted, persons by their known record
     halve the other records: the attacker's, and the publisher's
     for every target, often: draw records of the attacker's half, put the target in place of one or not, make a release
     learn (a random forest) from features of these releases whether the target was in
@@ -61,7 +61,7 @@ from sfumato.data.cells import distinct_rows
 from sfumato.data.dataset import RemainingTable
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.reading import Table
-from sfumato.measures.attacks._persons import PersonRecords
+from sfumato.measures.attacks._persons import PersonRecords, records_of
 from sfumato.measures.attacks.advantage import Advantage, Interval, Rate
 from sfumato.measures.attacks.record_linkage import nearest_records, placed
 from sfumato.release.content import Guarantee
@@ -204,7 +204,7 @@ class ShadowAttack(Quiet):
     def against(self, make: OneRelease) -> Advantage:
         """Attack a candidate: learn from releases of one half of the records, judge those of the other."""
         random = np.random.default_rng([self.seed, len(self.hierarchies)])
-        halves = _halves(self.table.cells.counts, random)
+        halves = _halves(self._kinds[0], random)
         true = false = tries = turn = 0
         release = None
         for cell in self.outliers():
@@ -214,7 +214,7 @@ class ShadowAttack(Quiet):
                 for kept in (each for _ in range(PAIRS) for each in self._pair(cell, half, random)):
                     look()
                     turn += 1
-                    release = make(RemainingTable.of(self.table, kept), turn)
+                    release = make(self._remaining(kept), turn)
                     described[-1].append(self.features(release, cell, random))
             inside = np.tile([True, False], PAIRS)
             guesses = _judged(np.array(described[0]), inside, np.array(described[1]), self.seed)
@@ -224,10 +224,9 @@ class ShadowAttack(Quiet):
         return bounded(advantage, None if release is None else release.guarantee)
 
     def outliers(self) -> Counts:
-        """Find the cells of one record that are farthest from any other."""
-        cells = self.table.cells
-        alone = np.flatnonzero(cells.counts == 1)
-        places = placed(self.lines, self._codes)
+        """Find the kinds of one record (or person) that are farthest from any other."""
+        numbers, codes = self._kinds
+        alone, places = np.flatnonzero(numbers == 1), placed(self.lines, codes)
         some = alone[np.linspace(0, len(alone) - 1, min(len(alone), RECORDS)).astype(np.int64)] if len(alone) else alone
         apart = nearest_records(places[some], places, 2, np.random.default_rng(self.seed))[1][:, -1]
         return some[np.argsort(-apart, kind="stable")[: self.targets]]
@@ -250,14 +249,27 @@ class ShadowAttack(Quiet):
         if not len(codes):  # of a very noisy release, it may be
             return np.zeros(2 + width * (BINS + 2) + width * (width - 1) // 2)
         columns = np.flatnonzero((codes >= 0).any(axis=0))
-        target, places = (placed(self.lines, each)[:, columns] for each in (self._codes[[cell]], codes))
+        target, places = (placed(self.lines, each)[:, columns] for each in (self._kinds[1][[cell]], codes))
         closest = float(nearest_records(target, places, 1, random)[1][0, 0])
         equal = float((places == target).all(axis=1).sum())
         return np.concatenate([[closest, equal], *self._columns(codes), _correlations(codes)])
 
     @cached_property
-    def _codes(self) -> Codes:
-        return cell_codes(self.table.cells)
+    def _kinds(self) -> tuple[Counts, Codes]:
+        """The number of records of every cell, and its codes; or of persons of equal records, with a known record."""
+        cells = self.table.cells
+        if cells.persons is None:
+            return cells.counts, cell_codes(cells)
+        numbers = cells.persons.kinds[1]
+        known = records_of(cells, np.random.default_rng(self.seed)).known_codes
+        return numbers, known[np.cumsum(numbers) - numbers]
+
+    def _remaining(self, kept: Counts) -> RemainingTable:
+        """Keep so many records of every kind."""
+        persons = self.table.cells.persons
+        if persons is None:
+            return RemainingTable.of(self.table, kept)
+        return RemainingTable.without(self.table, persons, ~persons.some_of_kinds(kept))
 
     def _columns(self, codes: Codes) -> list[Numbers]:
         """Describe every column: shares of its values or stretches, mean and spread of its codes."""
