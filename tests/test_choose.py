@@ -115,7 +115,7 @@ def test_a_bound_on_an_axis_does_not_move_the_knee_but_may_exclude_it():
 
 def test_one_point_two_points_and_equal_points():
     one = curve((0.1, 0.2)).choose(by="knee")
-    assert one.point.id == "000" and one.neighbours == () and one.slope == () and one.stretches == ()
+    assert one.point.id == "000" and one.neighbours == () and one.slope == ()
     assert "it takes three points, and the frontier has 1 point" in one.why[0]
     two = curve((0.1, 0.2), (0.2, 0.1)).choose(by="knee")
     assert two.point.id == "000"  # both are as far from the corner: the more private one
@@ -172,7 +172,7 @@ def test_the_order_of_the_points_does_not_matter():
         assert one.point == other.point and one.why == other.why and one.neighbours == other.neighbours
 
 
-# ---------------------------------------------------------------- slope and stretches
+# ---------------------------------------------------------------- slope
 
 
 def test_the_slope_is_what_each_step_of_privacy_costs():
@@ -181,19 +181,6 @@ def test_the_slope_is_what_each_step_of_privacy_costs():
     assert [step.gain for step in choice.slope] == pytest.approx([0.4, 0.1])
     assert [step.cost for step in choice.slope] == pytest.approx([0.2, 0.2])
     assert [step.rate for step in choice.slope] == pytest.approx([0.5, 2.0])
-    assert [step.relative for step in choice.slope] == pytest.approx([0.5 / 0.8, 2 / 0.8])
-
-
-def test_flat_and_steep_stretches_are_told_as_ranges():
-    """Steps from the right: 40 % of the range for 5 %, 30 for 5, then 10 for 10, 10 for 40, 10 for 40."""
-    own = curve((0, 1), (0.1, 0.6), (0.2, 0.2), (0.3, 0.1), (0.6, 0.05), (1, 0)).choose(by="knee")
-    told = [(s.kind, s.start, s.end, s.first, s.second) for s in own.stretches]
-    assert told == [("flat", "005", "003", (1, 0.3), (0, 0.1)), ("steep", "002", "000", (0.2, 0), (0.2, 1))]
-    assert [s.gain_share for s in own.stretches] == pytest.approx([0.7, 0.2])
-    assert [s.cost_share for s in own.stretches] == pytest.approx([0.1, 0.8])
-    said = [entry["said"] for entry in own.to_dict()["stretches"]]
-    assert said[0].startswith("From p_loss 1 to 0.3 privacy is almost free: these are 70% of the range of p_loss")
-    assert said[1].startswith("From p_loss 0.2 to 0 privacy is expensive: these are 20%")
 
 
 # ---------------------------------------------------------------- bounds, against their definition
@@ -365,7 +352,6 @@ def test_neighbours_are_the_next_trades_on_the_frontier(own, question):
             assert any(own[n.point].measures["u_loss"] <= v for n in choice.neighbours if n.side == "more private")
         if u > x and v < y:
             assert any(own[n.point].measures["p_loss"] <= u for n in choice.neighbours if n.side == "less private")
-    assert set(choice.quadrant.points) == {p.id for p in plainly_inside(own, question) if p.has(["p_loss", "u_loss"])}
     assert json.loads(json_text(choice.to_dict()))["point"]["id"] == choice.point.id
 
 
@@ -389,8 +375,6 @@ def test_it_says_why_and_what_the_neighbours_give_and_cost():
         "Going to 003 raises p_loss from 0.31 to 0.4 and lowers u_loss from 0.021 to 0.01; that is outside the bounds "
         "(p_loss at most 0.35 asked for).",
     ]
-    assert choice.quadrant.said == "3 points with p_loss at most 0.35 and any u_loss (no bound given)."
-    assert choice.quadrant.bounds == {"p_loss": 0.35, "u_loss": None}
 
 
 def test_a_choice_off_the_frontier_of_the_axes_says_so():
@@ -685,9 +669,7 @@ def test_the_command_as_json(folder):
     code, out, _ = run("choose", folder, "--max", "p_loss=0.3", "--min", "k=5", "--min", "l_distinct=2", "--json")
     said = json.loads(out)
     assert code == 0
-    assert {"point", "why", "neighbours", "slope", "stretches", "relax", "quadrant", "landmarks", "bounds", "by"} <= {
-        *said
-    }
+    assert {"point", "why", "neighbours", "slope", "relax", "landmarks", "bounds", "by"} <= {*said}
     assert said["point"]["id"] == "coarse" and said["relax"] == [] and said["prefer"] == "u_loss"
     assert [bound["measure"] for bound in said["bounds"]] == ["p_loss", "k", "l_distinct"]
     assert said["command"].endswith("--point coarse --to release-coarse.csv")

@@ -13,7 +13,7 @@ from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.answer import Choice, Reply, in_numbers, within
 from sfumato.tradeoff.question.best_possible import Optimum, surpassed
 from sfumato.tradeoff.question.knee import Step
-from sfumato.tradeoff.question.reasons import both, stretch
+from sfumato.tradeoff.question.reasons import both
 from sfumato.tradeoff.question.recipients import is_unchanged, unpublishable_reason, warnings
 
 
@@ -229,9 +229,8 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     yield from section(t("choice.do_axes"), _disagreements(choice, map_))
     yield from section(t("choice.before_you"), choice.warnings)
     yield from section(t("choice.neighbours_frontier", choice=choice), neighbours)
-    yield from section(t("choice.what_privacy"), [*steps, *(stretch(each, choice.axes) for each in choice.stretches)])
+    yield from section(t("choice.what_privacy"), steps)
     yield from section(t("choice.other_ways"), others)
-    yield from section(t("choice.quadrant_points"), [choice.quadrant.said])
     yield t("choice.publish", command=command)
 
 

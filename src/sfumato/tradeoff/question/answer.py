@@ -1,8 +1,7 @@
 """Choosing one point of a map by the knee, bounds or the recipient, with reasons; and the reply to a question.
 
-**Choice.** Loukides et al. 2012 (knee, quadrant), Cormode et al. 2013 (ideal corner, recipients), Dewri et al. 2011
-(flat and steep intervals). Only measured points count. The original ends many frontiers, so it helps to find the knee;
-it is never recommended.
+**Choice.** Loukides et al. 2012 (knee), Cormode et al. 2013 (ideal corner, recipients). Only measured
+points count. The original ends many frontiers, so it helps to find the knee; it is never recommended.
 
 **Reply.** The best releases within the bounds, their neighbours, and the gain from relaxed bounds. Every release on the
 map counts if it has the measures in question and may be published (`exposure`). Nothing is searched. A looser bound or
@@ -27,7 +26,7 @@ from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.question import question as questions
 from sfumato.tradeoff.question import reasons
 from sfumato.tradeoff.question.best_possible import Optimum, impossible, optimum
-from sfumato.tradeoff.question.knee import Curve, CurveStretch, KeptShares, Scale, Step
+from sfumato.tradeoff.question.knee import Curve, KeptShares, Scale, Step
 from sfumato.tradeoff.question.recipients import (
     ABOUT_HIDING,
     EXACT,
@@ -63,15 +62,6 @@ class Neighbour(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class Quadrant(Quiet):
-    """The points within the bounds on both axes; None if no bound was given."""
-
-    bounds: Mapping[str, float | None]
-    points: tuple[str, ...]
-    said: str
-
-
-@dataclass(frozen=True, repr=False)
 class Choice(Quiet):
     """The recommended point of a map with reasons, and the gains and costs of its neighbours."""
 
@@ -87,8 +77,6 @@ class Choice(Quiet):
     warnings: tuple[str, ...]
     neighbours: tuple[Neighbour, ...]
     slope: tuple[Step, ...]
-    stretches: tuple[CurveStretch, ...]
-    quadrant: Quadrant
     landmarks: Mapping[str, str | None]
     """The recommendation within the bounds of each method that needs no preference."""
 
@@ -104,8 +92,7 @@ class Choice(Quiet):
         """Return all fields as plain values."""
         content = asdict(self)
         point = {name: getattr(self.point, name) for name in ("id", "anonymizer", "form", "requirement", "measures")}
-        stretches = [asdict(stretch) | {"said": reasons.stretch(stretch, self.axes)} for stretch in self.stretches]
-        return content | {"point": point, "stretches": stretches}
+        return content | {"point": point}
 
 
 class NothingFitsError(InfeasibleError):
@@ -274,8 +261,6 @@ class _Answer(Quiet):
             warnings=(*self._exposure(scale, point, inside), *reasons.warnings(point)),
             neighbours=tuple(self._neighbours(curve, point)),
             slope=tuple(curve.steps()),
-            stretches=tuple(curve.stretches()),
-            quadrant=self._quadrant(inside),
             landmarks={by: points[0].id if points else None for by, points in ways.items()},
             kept=self._kept(scale, point),
         )
@@ -405,13 +390,6 @@ class _Answer(Quiet):
         broken = [bound for bound in asked.bounds if not bound.admits(other)]
         sentence = reasons.neighbour(other, changes, broken)
         return Neighbour(side, other.id, changes, not broken, other.candidate.anonymizer.is_release, sentence)
-
-    def _quadrant(self, inside: list[Point]) -> Quadrant:
-        asked = self.question
-        by_axis = {axis: [bound for bound in asked.bounds if bound.measure == axis] for axis in asked.axes}
-        points = tuple(point.id for point in inside if point.has(asked.axes))
-        limits = {axis: bounds[0].value if bounds else None for axis, bounds in by_axis.items()}
-        return Quadrant(limits, points, reasons.quadrant(by_axis, len(points), len(asked.other_bounds)))
 
     # -- no feasible point
 

@@ -1,7 +1,6 @@
 """The frontier of two measures as a curve, the scale from publishing nothing to the original, and the knee.
 
-**Curve.** Flat and steep intervals follow Dewri et al. 2011, section 7.2. Both axes are costs (lower is better), scaled
-to 0..1 between the ends of the curve.
+**Curve.** Both axes are costs (lower is better), scaled to 0..1 between the ends of the curve.
 
 **Scale.** The ends of a measure are the trivial release without quasi-identifiers (0 %) and the original (100 %); for
 counts of items, an empty file and the original.
@@ -15,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import pairwise
 from math import inf, isfinite
 from typing import TYPE_CHECKING
 
@@ -31,12 +30,6 @@ from sfumato.tradeoff.question.recipients import shows_exact
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
 
-FLAT, STEEP = 1 / 3, 3.0
-"""A step is flat or steep if it costs less or more than this multiple of the average cost of a step."""
-
-LEAST_STRETCH = 0.05
-"""The least gain of a reported flat interval on the first axis, and the least cost of a steep one on the second."""
-
 ALIKE = 1e-9
 
 
@@ -50,24 +43,6 @@ class Step:
     cost: float
     rate: float | None
     """Cost per unit of gain, in the units of the measures; None if one of them is infinite."""
-
-    relative: float | None
-    """The same with both axes scaled to 0..1; the average is 1."""
-
-
-@dataclass(frozen=True)
-class CurveStretch:
-    """Consecutive steps of the frontier on which privacy is almost free (flat) or expensive (steep)."""
-
-    kind: str
-    start: str
-    end: str
-    first: tuple[float, float]
-    """The first axis at the start and at the end; the end is more private."""
-
-    second: tuple[float, float]
-    gain_share: float
-    cost_share: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,39 +109,14 @@ class Curve:
         gain = abs(start.measures[first] - end.measures[first])
         paid = abs(end.measures[second] - start.measures[second])
         if not (isfinite(gain) and isfinite(paid)):
-            return Step(start.id, end.id, gain, paid, None, None)
-        (x, y), (u, v) = self.scaled(start), self.scaled(end)
-        return Step(start.id, end.id, gain, paid, _ratio(paid, gain), _ratio(v - y, x - u))
-
-    def stretches(self) -> list[CurveStretch]:
-        """List the flat and steep intervals, from the least to the most private one."""
-        stretches = []
-        for kind, steps in groupby(self.steps(), key=_kind):
-            run = list(steps)
-            if kind:
-                stretch = self._stretch(kind, run[0].start, run[-1].end)
-                if (stretch.gain_share if kind == "flat" else stretch.cost_share) >= LEAST_STRETCH:
-                    stretches.append(stretch)
-        return stretches
-
-    def _stretch(self, kind: str, start: str, end: str) -> CurveStretch:
-        by_id = {point.id: point for point in self.points}
-        a, b = by_id[start], by_id[end]
-        (x, y), (u, v) = self.scaled(a), self.scaled(b)
-        first, second = ((a.measures[axis], b.measures[axis]) for axis in self.axes)
-        return CurveStretch(kind, start, end, first, second, x - u, v - y)
+            return Step(start.id, end.id, gain, paid, None)
+        return Step(start.id, end.id, gain, paid, _ratio(paid, gain))
 
 
 def _ratio(paid: float, gain: float) -> float | None:
     """Divide, if the numbers are large enough."""
     ratio = paid / gain if gain else inf
     return ratio if isfinite(ratio) else None
-
-
-def _kind(step: Step) -> str:
-    if step.relative is None:
-        return ""
-    return "flat" if step.relative <= FLAT else "steep" if step.relative >= STEEP else ""
 
 
 @dataclass(frozen=True)

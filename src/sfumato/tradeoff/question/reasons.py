@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.measures.all_measures import MEASURES
 from sfumato.texts.catalogue import counted, listed, number, t
-from sfumato.tradeoff.question.knee import Curve, CurveStretch, KeptShares, Scale
+from sfumato.tradeoff.question.knee import Curve, KeptShares, Scale
 from sfumato.tradeoff.question.question import Bound, Relaxation
 from sfumato.tradeoff.question.recipients import RECIPIENTS, unpublishable_reason
 
@@ -185,22 +185,6 @@ def neighbour(other: Point, changes: Mapping[str, tuple[float, float]], broken: 
     what = f" ({other.candidate.anonymizer.called})" if other.is_baseline else ""
     text = t("reason.going", other=other, what=what, change=[change(name, *values) for name, values in changes.items()])
     return t("reason.outside_bounds", text=text, broken=broken) if broken else f"{text}."
-
-
-def quadrant(by_axis: Mapping[str, Sequence[Bound]], points: int, others: int) -> str:
-    """Describe the number of points within the bounds on both axes, or the axis without any."""
-    parts = [listed(bounds) if bounds else t("reason.any_no", axis=axis) for axis, bounds in by_axis.items()]
-    beside = t("reason.other_bounds") if others else ""
-    return t("reason.with", points=points, parts=parts, beside=beside)
-
-
-def stretch(steps: CurveStretch, axes: tuple[str, str]) -> str:
-    """Describe an interval in which privacy is almost free, or expensive."""
-    first, second = axes
-    start, end = both(*steps.first)
-    kind = t("reason.privacy_almost") if steps.kind == "flat" else t("reason.privacy_expensive")
-    shares = {"gain": 100 * steps.gain_share, "cost": 100 * steps.cost_share, "span": " to ".join(both(*steps.second))}
-    return t("reason.from_these", first=first, start=start, end=end, kind=kind, second=second, **shares)
 
 
 # -- nothing fits
