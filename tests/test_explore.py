@@ -127,7 +127,7 @@ def test_a_stopped_run_says_so_and_goes_on(folder):
             time.sleep(0.02)
         os.kill(running.pid, signal.SIGINT)
         _, said = running.communicate(timeout=HANGING)
-        assert running.returncode == 130 and "Traceback" not in said and "goes on from there" in said
+        assert running.returncode == 130 and "Traceback" not in said and "continues from there" in said
         assert not (folder / "map" / "points.json").exists()
         kept = len(cache.read_text().splitlines())
         (folder / "may end").touch()
