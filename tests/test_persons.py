@@ -516,10 +516,16 @@ def test_records_of_nobody_are_refused_or_dropped_and_counted():
     assert (table.dropped, table.cells.records, table.cells.persons.number) == (1, 17, 6)
 
 
-def test_beside_items_persons_are_refused_with_what_to_do():
+def test_beside_items_persons_are_refused_with_what_to_do(tmp_path):
     table = sfumato.TableDeclaration("visits.csv", quasi=("age",), person="patient")
     with pytest.raises(BadInputError, match=r"--person patient.+merge the records of each person into one"):
         sfumato.DataDeclaration(table, sfumato.ItemsDeclaration(column="codes"))
+    (tmp_path / "visits.csv").write_text("age,patient,codes\n30,P1,a;b\n30,P1,a\n40,P2,b\n")
+    asked = ("visits.csv", "--quasi", "age", "--items", "codes", "--person", "patient")
+    made = ("--to", "out.csv", "--require", "k-km-anonymity k=1 m=1")
+    for command, *more in (("check",), ("init",), ("anonymize", *made)):
+        ended = run(command, *asked, *more, cwd=tmp_path)
+        assert ended.returncode == 2 and "merge the records of each person into one" in ended.stderr, command
 
 
 def test_a_person_has_no_other_role_and_no_household_beside():

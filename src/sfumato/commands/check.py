@@ -80,7 +80,8 @@ def _items(
     from sfumato.tradeoff.study.study import read_study
 
     if items.are_meant:
-        declared = items.declaration(about.declaration(name, RoleOptions(), reading), baskets)
+        given = RoleOptions(person=roles.person, one_record_per_person=roles.one_record_per_person)
+        declared = items.declaration(about.declaration(name, given, reading), baskets)
         return check_items(_opened(declared, roles))
     if baskets.baskets:
         items.refuse_alone()
