@@ -140,6 +140,8 @@ def test_baskets_keep_every_record_of_every_person_however_they_are_called(data)
 
     assert by_person(records(own), owners(own)) == by_person(given_sets, persons)
     assert own.filled == len({who for record, who in zip(given_sets, persons, strict=True) if record})
+    some = np.array(sorted(data.draw(st.sets(st.integers(0, own.distinct - 1), min_size=1))))
+    assert sorted(set(own.people.some(some).kind.tolist())) == list(range(len(set(own.people.kind[some].tolist()))))
     other = data.draw(st.permutations(list(zip(given_sets, (-who for who in persons), strict=True))))
     assert baskets_of([s for s, _ in other], persons=[who for _, who in other]).digest == own.digest
 

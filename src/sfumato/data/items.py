@@ -33,14 +33,15 @@ class RowPersons(NamedTuple):
     """Whose the records of rows are. Persons whose records are all equal are of one kind, so they are counted once."""
 
     kind: Codes
-    """For every row the kind of person who has it; never falls."""
+    """For every row the kind of person who has it: numbers from 0, never falling."""
 
     number: Counts
     """For every row how many persons of this kind there are."""
 
     def some(self, rows: Counts) -> RowPersons:
-        """Return those of some rows, in ascending order."""
-        return RowPersons(self.kind[rows], self.number[rows])
+        """Return those of some rows, in ascending order; kinds are numbered again."""
+        kinds = np.unique(self.kind[rows], return_inverse=True)[1].ravel()
+        return RowPersons(kinds.astype(np.int32), self.number[rows])
 
     @property
     def total(self) -> int:

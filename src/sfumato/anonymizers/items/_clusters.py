@@ -18,8 +18,9 @@ from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel
 
 NONE = -1
-ALIVE, TICK, TOUCHED, CHANGES = 0, 1, 2, 3
-"""Places in `facts`: how many clusters there are, the last mark given to a row, tallies that are set, changes made."""
+ALIVE, TICK, TOUCHED, CHANGES, PERSONS = 0, 1, 2, 3, 4
+"""Places in `facts`: how many clusters there are, the last mark given to a row, tallies that are set, changes made, and
+whether a person may have several rows."""
 
 
 class Clusters(NamedTuple):
@@ -178,7 +179,7 @@ def clusters_of(
         touched=np.empty(items, np.int32),
         stamp=np.full(items, NONE, np.int32),
         listed=np.empty(baskets.distinct, np.int32),
-        facts=np.array([len(used), 0, 0, 0], np.int64),
+        facts=np.array([len(used), 0, 0, 0, baskets.persons is not None], np.int64),
     )
 
 
@@ -219,7 +220,7 @@ def rows_with(state: Clusters, cluster: int) -> int:
                 state.listed[number] = row
                 number += 1
         item = state.following[item]
-    if several and state.kind[-1] < len(state.kind) - 1:
+    if several and state.facts[PERSONS]:
         state.listed[:number].sort()
     return number
 
