@@ -465,6 +465,10 @@ def _promise(release: Release, wanted: Requirement, measured: Measured) -> Requi
     return wanted.strengthen(measured.values, measured.by_sensitive)
 
 
+PRINTED = ("k", "prosecutor", "l_frequency", "p_loss", "a_acc", "loss", "suppressed")
+"""The measures that are printed: who can be found, what can be learned, and what is lost."""
+
+
 def table_lines(own: Publishable, files: Sequence[Path]) -> list[str]:
     """Return the printed lines about the file and its measures."""
     release, wanted, measured = own.release, own.candidate.requirement, own.measured
@@ -488,8 +492,10 @@ def table_lines(own: Publishable, files: Sequence[Path]) -> list[str]:
     lines += [wrapped(f"WARNING: {text}.").lstrip() for text in _single_values(release)]
     several = ", of the worst sensitive attribute where there are several" if len(measured.by_sensitive) > 1 else ""
     subject = Subject(tuple(measured.by_sensitive), records=release.cells.records, unit=release.table.roles.unit)
+    shown = {name: measured.values[name] for name in PRINTED if name in measured.values}
     said = sentences(measured.values, subject, measured.by_sensitive)
-    return [*lines, "", f"Measured{several} {ARROWS}:", *measure_lines(measured.values, said)]
+    more = t("release.more_measures", measures=len(measured.values) - len(shown))
+    return [*lines, "", f"Measured{several} {ARROWS}:", *measure_lines(shown, said), more]
 
 
 def left_out_lines(suppressed: int, dropped: int) -> list[str]:
