@@ -718,4 +718,4 @@ def test_a_search_for_epsilon_says_why_no_mechanism_can_be_run(explored, tmp_pat
     (tmp_path / "study.toml").write_text(GROUPED.replace('hierarchies = "domains.toml"', ""), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     done = run("ask", "study.toml", "epsilon within query_error 0.5", "--search", "1s")
-    refused(done, "nothing that has an epsilon can be made: mst epsilon=0.3162: the domains of columns")
+    refused(done, "no release with an epsilon can be made: mst epsilon=0.3162: the domains of columns")

@@ -252,7 +252,7 @@ def test_the_private_folder_is_for_its_owner_alone(tmp_path):
     folder = spill_folder(str(tmp_path))
     assert folder == spill_folder(str(tmp_path)) and folder.parent == tmp_path
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    with pytest.raises(BadInputError, match=r"nowhere: can be created there .* name another \(--spill\)"):
+    with pytest.raises(BadInputError, match=r"nowhere: no folder .* can be created there .* name another \(--spill\)"):
         spill_folder(str(tmp_path / "nowhere"))
 
 

@@ -505,7 +505,7 @@ def test_a_larger_budget_goes_on_and_its_study_can_be_explored_again(folder):  #
     assert Study.from_toml(more.study.to_toml()).candidates == more.study.candidates
     assert {id for _, id in more.about["tuning"]["order"]} == set(new)
     assert len(new) <= len(study.candidates) + 13
-    with pytest.raises(BadInputError, match="when to stop"):
+    with pytest.raises(BadInputError, match="needs a limit"):
         tune(study)
 
 
