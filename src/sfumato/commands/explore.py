@@ -29,6 +29,7 @@ def explore(
     add: Annotated[list[str], typer.Option(metavar="FILE|DIR")] = [],  # noqa: B006
     preset: str | None = None,
     reader: str | None = None,
+    analysis: Annotated[list[str], typer.Option(metavar="FILE|TEXT")] = [],  # noqa: B006
     details: Details = False,
     as_json: AsJson = False,
 ) -> None:
@@ -55,6 +56,8 @@ def explore(
         given = given.with_seed(seed)
     if reader is not None:
         given = of_table(given).with_reader(read_reader(reader))
+    if analysis:
+        given = given.with_analysis(analysis)
     if target is not None:
         given = of_table(given).with_target(Classification(target, classifiers or Classification.classifiers))
     elif classifiers is not None:

@@ -192,10 +192,20 @@ class Map:
     ) -> Choice:
         """Recommend a point with reasons: `docs/guides/choosing.md`. Raise InfeasibleError if no point is feasible.
 
-        `by` is knee, ideal or best (by the measure `prefer`). Without arguments the point is the best one for the
+        `by` is knee, ideal, best (by the measure `prefer`) or analysis (the least risk that keeps all conclusions of
+        the user's analysis). Without arguments the point is the best one for the
         most careful recipient for which a useful release is fit. `allow=["exact"]` allows exact quasi-identifiers.
         """
         return choose(self, max, min, prefer, by, recipient, axes, allow)
+
+    def judge(self, analysis: Any) -> Map:
+        """Run an analysis on all releases and return the map with its measures: `docs/guides/analysis.md`.
+
+        `analysis` is a function of a frame, a formula, a table, a query, the name of a file, or several of these.
+        """
+        from sfumato.tradeoff.exploration.explore import judged  # it imports maps
+
+        return judged(self, analysis)
 
     def release(self, point: Point | str) -> Release | NoisyRelease | RecordRelease:
         """Make the release of a point again, in memory, from the unchanged table: `docs/start/python.md`.

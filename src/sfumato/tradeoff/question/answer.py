@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.config.options import check_choice
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.measures.all_measures import ATTACK_MEASURES, FIDELITY, MEASURES, READ_NOISY
+from sfumato.measures.all_measures import ANALYSIS, ATTACK_MEASURES, FIDELITY, MEASURES, READ_NOISY
 from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement
 from sfumato.runtime.arrays import Quiet
-from sfumato.texts.catalogue import listed, number, t
+from sfumato.texts.catalogue import listed, number, refusal, t
 from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.question import question as questions
 from sfumato.tradeoff.question import reasons
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
     from sfumato.tradeoff.study.study import Study
 
-BY = ("knee", "ideal", "best")
+BY = ("knee", "ideal", "best", "analysis")
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,6 +141,8 @@ def choose(
     """
     for word in allow:
         check_choice("allow", word, (EXACT,))
+    if by == "analysis":
+        return _keeping_analysis(map_, largest, least, recipient, axes, allow)
     bounds, allowed = questions.given_bounds(largest, least), frozenset(allow)
     if bounds or prefer or by or recipient:
         return _Answer(map_, _question(map_, bounds, prefer, by, recipient, axes, allowed)).choice()
@@ -149,6 +151,37 @@ def choose(
         if answer.inside and not answer.is_useless:
             return answer.choice()
     raise answers[-1].nothing_fits(t("reason.fit_for_nobody", names=RECIPIENTS))
+
+
+KEPT = "conclusions_kept"
+"""The measure of the user's analysis that `by="analysis"` bounds."""
+
+
+def _keeping_analysis(
+    map_: Map,
+    largest: Mapping[str, float] | None,
+    least: Mapping[str, float] | None,
+    recipient: str | None,
+    axes: Sequence[str] | None,
+    allow: Collection[str],
+) -> Choice:
+    """Choose the release with the least risk that keeps the analysis, for the most careful recipient that it fits."""
+    if not any(point.has([KEPT]) for point in map_.points):
+        raise refusal("analysis.not_run")
+    risk = _axes(axes or map_.study.axes[:2])[0]
+    bounds = {KEPT: 1.0} | dict(least or {})
+    for name in (*RECIPIENTS, None) if recipient is None else (recipient,):
+        try:
+            return choose(map_, largest, bounds, risk, None, name, axes, allow)
+        except NothingFitsError as error:
+            last = error
+    tried = [point for point in map_.points if point.has([KEPT]) and point.candidate.anonymizer.is_release]
+    fit = [point for point in tried if not unpublishable_reason(point)]
+    nearest = min(fit, key=lambda point: (-point.measures[KEPT], _costs(point, (risk,)), questions.rank(point)))
+    kept = nearest.measures[KEPT]
+    for_whom = "" if recipient is None else t("analysis.for_whom", recipient=recipient)
+    said = t("analysis.none_keeps", tried=len(tried), whom=for_whom, id=nearest.id, kept=kept)
+    raise NothingFitsError(said, last.relax, nearest)
 
 
 @dataclass(frozen=True, repr=False)
@@ -576,6 +609,8 @@ class _Asked(Quiet):
 
     def _remedy(self, name: str, known: Sequence[str]) -> str:
         """Return the remedy for a missing measure, or the measures of the map."""
+        if name in ANALYSIS:
+            raise refusal("analysis.not_run")
         if name == "epsilon":
             return ": only differentially private releases have one; --search 60s searches for some"
         if name in (*FIDELITY, *ATTACK_MEASURES):
