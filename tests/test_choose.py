@@ -115,12 +115,12 @@ def test_a_bound_on_an_axis_does_not_move_the_knee_but_may_exclude_it():
 
 def test_one_point_two_points_and_equal_points():
     one = curve((0.1, 0.2)).choose(by="knee")
-    assert one.point.id == "000" and one.neighbours == () and one.slope == ()
+    assert one.point.id == "000" and one.neighbours == ()
     assert "it takes three points, and the frontier has 1 point" in one.why[0]
     two = curve((0.1, 0.2), (0.2, 0.1)).choose(by="knee")
     assert two.point.id == "000"  # both are as far from the corner: the more private one
     same = curve(*[(0.1, 0.2)] * 4).choose(by="knee")
-    assert same.point.id == "000" and same.slope == ()
+    assert same.point.id == "000"
 
 
 def test_what_hides_more_is_chosen_among_equals():
@@ -138,9 +138,6 @@ def test_infinite_measures_have_no_place_on_the_curve_but_can_be_neighbours():
     own = make_map(*(make_point(f"d{d}", delta=d, u_loss=u) for d, u in deltas))
     choice = own.choose(by="knee", axes=["delta", "u_loss"])
     assert choice.point.id == "d0.7"
-    first = choice.slope[0]
-    assert (first.start, first.end, first.gain, first.rate) == ("dinf", "d1.9", inf, None)
-    assert json.loads(json_text(choice.to_dict()))["slope"][0]["gain"] == "inf"
     last = own.choose(max={"delta": 2}, axes=["delta", "u_loss"])
     assert last.point.id == "d1.9"
     assert "raises delta from 1.9 to infinite" in last.neighbours[1].said
@@ -170,17 +167,6 @@ def test_the_order_of_the_points_does_not_matter():
     for kind in ({"by": "knee"}, {"by": "ideal"}, {"max": {"p_loss": 0.1}}):
         one, other = Map(ANY, points).choose(**kind), Map(ANY, points[::-1]).choose(**kind)
         assert one.point == other.point and one.why == other.why and one.neighbours == other.neighbours
-
-
-# ---------------------------------------------------------------- slope
-
-
-def test_the_slope_is_what_each_step_of_privacy_costs():
-    choice = curve((0.1, 0.5), (0.2, 0.3), (0.6, 0.1)).choose(by="knee")
-    assert [(step.start, step.end) for step in choice.slope] == [("002", "001"), ("001", "000")]
-    assert [step.gain for step in choice.slope] == pytest.approx([0.4, 0.1])
-    assert [step.cost for step in choice.slope] == pytest.approx([0.2, 0.2])
-    assert [step.rate for step in choice.slope] == pytest.approx([0.5, 2.0])
 
 
 # ---------------------------------------------------------------- bounds, against their definition
@@ -669,7 +655,7 @@ def test_the_command_as_json(folder):
     code, out, _ = run("choose", folder, "--max", "p_loss=0.3", "--min", "k=5", "--min", "l_distinct=2", "--json")
     said = json.loads(out)
     assert code == 0
-    assert {"point", "why", "neighbours", "slope", "relax", "landmarks", "bounds", "by"} <= {*said}
+    assert {"point", "why", "neighbours", "relax", "landmarks", "bounds", "by"} <= {*said}
     assert said["point"]["id"] == "coarse" and said["relax"] == [] and said["prefer"] == "u_loss"
     assert [bound["measure"] for bound in said["bounds"]] == ["p_loss", "k", "l_distinct"]
     assert said["command"].endswith("--point coarse --to release-coarse.csv")

@@ -91,7 +91,7 @@ class Sanitization:
 
 
 @dataclass(frozen=True, eq=False)
-class Finding:
+class PanelFinding:
     """The results of one panel."""
 
     panel: LearnedColumn
@@ -137,11 +137,11 @@ class BrickellShmatikov2008:
         self.progress(self.done, self.steps, what)
 
     @cached_property
-    def findings(self) -> dict[str, Finding]:
+    def findings(self) -> dict[str, PanelFinding]:
         """The results by figure."""
         return {panel.figure: self._find(panel) for panel in self.panels}
 
-    def _find(self, panel: LearnedColumn) -> Finding:
+    def _find(self, panel: LearnedColumn) -> PanelFinding:
         table = opened(panel.quasi, panel.sensitive)
         workload = Classification(panel.target, ",".join(PAPER_NAMES), seed=SEED, sample=0)
         task = self.crew.do(workload.prepare(table).ready)
@@ -158,7 +158,9 @@ class BrickellShmatikov2008:
         intact, trivial = (
             prepared.measure(anonymize(table, "k-anonymity k=1", name)) for name in ("original", "without-quasi")
         )
-        return Finding(panel, task, intact, trivial, tuple(made[text] for text in wanted if text in made), infeasible)
+        return PanelFinding(
+            panel, task, intact, trivial, tuple(made[text] for text in wanted if text in made), infeasible
+        )
 
     @property
     def over(self) -> str:
@@ -168,7 +170,7 @@ class BrickellShmatikov2008:
         return f"{len(list(self.all))} sanitizations of figures {numbers}; {lacking} of the grid cannot be made"
 
     @property
-    def all(self) -> Iterator[tuple[Finding, Sanitization]]:
+    def all(self) -> Iterator[tuple[PanelFinding, Sanitization]]:
         """All sanitizations of all panels."""
         return ((finding, sanitization) for finding in self.findings.values() for sanitization in finding.made)
 
@@ -213,16 +215,16 @@ def reproduce(progress: Progress | None = None) -> Results:
     return Results("brickell-shmatikov-2008", claims, [*map(_figure, findings.values()), *_tables(study, table_2)])
 
 
-def _adversary_baselines(findings: Mapping[str, Finding]) -> Claim:
+def _adversary_baselines(findings: Mapping[str, PanelFinding]) -> Claim:
     ours = {"Occupation": _top_share(findings["2"]), "Marital": _top_share(findings["1"])}
     return row("adversary-baselines", ours, ours.__eq__)
 
 
-def _top_share(finding: Finding) -> float:
+def _top_share(finding: PanelFinding) -> float:
     return round(float(finding.task.table.cells.sensitive[0].shares.max()), 4)
 
 
-def _researcher_baselines(findings: Mapping[str, Finding]) -> Claim:
+def _researcher_baselines(findings: Mapping[str, PanelFinding]) -> Claim:
     paper = row.paper("researcher-baselines")
     bases = {"3": "without-sensitive", "4": "without-sensitive", "2": "without-quasi", "1": "without-quasi"}
     accuracies = (findings[figure].task.baselines[base].mean(TREE) for figure, base in bases.items())
@@ -230,7 +232,7 @@ def _researcher_baselines(findings: Mapping[str, Finding]) -> Claim:
     return row("researcher-baselines", ours, all(abs(ours[name] - paper[name]) <= 0.025 for name in paper))
 
 
-def _a_know(finding: Finding) -> Claim:
+def _a_know(finding: PanelFinding) -> Claim:
     intact = finding.intact["a_know"]
     shares = {
         sanitization.label: sanitization.measured["a_know"] / intact
@@ -326,7 +328,7 @@ def _drops(table_2: Mapping[str, tuple[Learned, Learned]]) -> Iterator[Claim]:
     )
 
 
-def _l_diversity(finding: Finding) -> Claim:
+def _l_diversity(finding: PanelFinding) -> Claim:
     """Section 6: l-diversity has to suppress the quasi-identifiers to limit what the adversary learns."""
     made = [sanitization for sanitization in finding.made if sanitization.label[0] == "l"]
     ours = {
@@ -346,7 +348,7 @@ def _l_diversity(finding: Finding) -> Claim:
     )
 
 
-def _nothing_beyond_trivial(finding: Finding) -> Claim:
+def _nothing_beyond_trivial(finding: PanelFinding) -> Claim:
     gains = {sanitization.label: round(finding.gain(sanitization), 4) for sanitization in finding.made}
     return row(
         "figure-4-below-trivial",
@@ -356,7 +358,7 @@ def _nothing_beyond_trivial(finding: Finding) -> Claim:
     )
 
 
-def _table_3(finding: Finding) -> Claim:
+def _table_3(finding: PanelFinding) -> Claim:
     rows = {"intact": finding.intact, **{sanitization.label: sanitization.measured for sanitization in finding.made}}
     ours = {name: [round(measured["a_acc"], 4), round(measured["a_know"], 4)] for name, measured in rows.items()}
     return row(
@@ -413,7 +415,7 @@ def _bars(label: str, heights: Mapping[str, float]) -> FigureLine:
     return FigureLine(label, [{"x": name, "y": height} for name, height in heights.items()], False)
 
 
-def _figure(finding: Finding) -> Figure:
+def _figure(finding: PanelFinding) -> Figure:
     panel = finding.panel
     curves = [_bars("adversary (A_acc)", {made.label: made.adversary for made in finding.made})]
     for name in PAPER_NAMES:

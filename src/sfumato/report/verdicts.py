@@ -1,16 +1,14 @@
-"""Sentences about verdicts and disagreements, for the report and the terminal.
+"""Sentences about verdicts, for the report and the terminal.
 
 Accuracies are in per cent, differences of them in percentage points.
 """
 
-from collections.abc import Mapping, Sequence
-from statistics import median
+from collections.abc import Mapping
 from typing import Any
 
 from sfumato.anonymizers import anonymizer
-from sfumato.measures.all_measures import MEASURES
 from sfumato.measures.classification.classification import CONFIDENCE
-from sfumato.texts.catalogue import counted, number, signed, t, unsigned
+from sfumato.texts.catalogue import counted, signed, t, unsigned
 from sfumato.tradeoff import comparison
 from sfumato.tradeoff.map import Map, Point
 
@@ -150,69 +148,3 @@ def _share(some: int, of: int) -> str:
     if some == of:
         return t("verdict.in", of=of, many=many.removeprefix("1 "))
     return t("verdict.in_of", some=some, many=many) if some else t("verdict.none", many=many)
-
-
-VALUE = "the sensitive value"
-READ = ("u_loss", "u_loss_em", "definetti_accuracy", "definetti_gain")
-
-
-def disagreement_sentence(disagreement: comparison.Disagreement) -> str:
-    """Describe a release that looks good by one measure and bad by others."""
-    point, axis, others = disagreement.point, disagreement.axis, disagreement.others
-    kind = MEASURES[axis.measure].kind
-    first, second = (t(f"disagreement.{kind}_{side}") for side in (axis.side, others[0].side))
-    beside = [f"{other.measure} ({_place(other)}{_beside(point, other.measure)})" for other in others]
-    return t("disagreement.among_third", axis=axis, first=first, place=_place(axis), second=second, beside=beside)
-
-
-def disagreement_rule(disagreements: comparison.Disagreements) -> str:
-    """Define when a release looks good or bad, and by which measures."""
-    pairs = [t("disagreement.with", axis=axis, others=others) for axis, others in disagreements.compared.items()]
-    return t("disagreement.among_one", releases=len(disagreements.releases), pairs=pairs)
-
-
-def disagreement_tally(disagreements: comparison.Disagreements) -> str:
-    """Describe the number of releases of the frontier that look good by one measure and bad by another."""
-    torn = len({each.point.id for each in disagreements.on_frontier})
-    many = counted(len(disagreements.frontier), "release")
-    if not torn:
-        return t("disagreement.none_frontier", many=many)
-    return t("disagreement.frontier_good", torn=torn, many=many)
-
-
-def readers(disagreements: comparison.Disagreements) -> str:
-    """Describe the gain from reading across groups for the researcher and the adversary; empty if not measured."""
-    known = [point for point in disagreements.releases if point.has(READ)]
-    if not known:
-        return ""
-    plain, clever = (number(median(point.measures[name] for point in known)) for name in ("u_loss", "u_loss_em"))
-    column, right, usual = _guessed_best(disagreements, known)
-    return t("disagreement.half_releases", plain=plain, clever=clever, column=column, right=right, usual=usual)
-
-
-def _guessed_best(disagreements: comparison.Disagreements, points: Sequence[Point]) -> tuple[str, float, float]:
-    """Return the column of the deFinetti attack's largest gain, its success rate, and that of a group's majority."""
-    by_column = []
-    for name in disagreements.map_.about.get("sensitive") or [VALUE]:
-        known = [point.by_sensitive.get(name, point.measures) for point in points]
-        right = median(own["definetti_accuracy"] for own in known)
-        usual = median(own["definetti_accuracy"] - own["definetti_gain"] for own in known)
-        by_column.append((right - usual, right, name))
-    gain, right, name = max(by_column)
-    return name, right, right - gain
-
-
-def _place(standing: comparison.StandingByMeasure) -> str:
-    return t("disagreement.rank", standing=standing)
-
-
-def _beside(point: Point, measure: str) -> str:
-    """Return the baseline of an attack's accuracy."""
-    column, measures = comparison.attacked_column(point, measure)
-    if measure == "definetti_accuracy" and "definetti_gain" in measures:
-        usual = measures[measure] - measures["definetti_gain"]
-        return t("disagreement.definetti_attack", value=column or VALUE, measures=measures[measure], usual=usual)
-    if measure == "attack_accuracy" and measures.get("empirical_breach", -1.0) > -1:
-        usual = measures[measure] / (1 + measures["empirical_breach"])
-        return t("disagreement.attack_guesses", value=column or VALUE, measures=measures[measure], usual=usual)
-    return ""

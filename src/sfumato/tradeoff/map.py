@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import BadInputError
-from sfumato.tradeoff.comparison import Disagreements, Verdicts, cost, non_dominated
+from sfumato.tradeoff.comparison import Verdicts, cost, non_dominated
 from sfumato.tradeoff.limit import Limit, Scores, score, scores
 from sfumato.tradeoff.question.answer import Choice, Reply, ask, choose
 from sfumato.tradeoff.question.best_possible import Decided
@@ -238,17 +238,6 @@ class Map:
     def verdicts(self) -> Verdicts | None:
         """The worth of the releases against the trivial sanitizations; None if no column was learned."""
         return Verdicts.of(self)
-
-    @cached_property
-    def disagreements(self) -> Disagreements | None:
-        """The disagreements between measures about a release; None if too few releases exist to rank them."""
-        return Disagreements.of(self)
-
-    def merged(self, other: Map) -> Map:
-        """Merge this map with another one of the same data and scales."""
-        from sfumato.tradeoff.exploration.folder import merged  # it imports maps
-
-        return merged(self, other)
 
     def public(self) -> Map:
         """Return the part of this map that is safe to share: `docs/guides/public.md`."""

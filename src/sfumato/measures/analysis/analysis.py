@@ -29,7 +29,7 @@ from sfumato.config.sections import section_values
 from sfumato.data.reading import Table
 from sfumato.errors import SfumatoError
 from sfumato.measures.analysis.child import Work, digest, pack, run_apart
-from sfumato.measures.analysis.findings import Finding, Outcome, analysis_measures, combined, outcomes
+from sfumato.measures.analysis.findings import Conclusion, Finding, analysis_measures, combined, outcomes
 from sfumato.measures.analysis.formulas import TABLE, formula, table
 from sfumato.measures.analysis.frames import Frames
 from sfumato.release.release import Published
@@ -86,7 +86,7 @@ class Analysis:
         """Run it on the original; raise if it fails there."""
         return JudgedTable(self, Frames(source)).ready()
 
-    def rule(self, outcome: Outcome, in_order: bool) -> str:
+    def rule(self, outcome: Conclusion, in_order: bool) -> str:
         """Return why a conclusion is lost, or an empty text."""
         original, released, error = outcome.original, outcome.released, outcome.error
         inside = released is not None and original.has_interval

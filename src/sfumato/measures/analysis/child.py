@@ -1,8 +1,8 @@
 """Running the user's code, a Python function or an SQL query, in a child process with a time limit.
 
-A child runs one analysis on all frames of one release, so no state passes from one release to the next. It gets the code
-and the frames on its standard input, and returns the findings of every frame, or a sentence about its failure. Whatever
-the code prints is discarded.
+A child runs one analysis on all frames of one release, so no state passes from one release to the next. It gets code
+and frames on its standard input, and returns the findings of every frame, or a sentence about its failure. Whatever the
+code prints is discarded.
 
 A function of an imported module is found there again by its name. Any other function (of a notebook, or inside another
 function) is sent as its byte code with the names that it uses.
@@ -103,7 +103,7 @@ def run_apart(name: str, work: Work, frames: Sequence[pa.Table], seconds: float)
         raise refusal("analysis.died", name=name, code=done.returncode)
     failure, found = pickle.loads(done.stdout)
     if failure:
-        raise refusal("analysis.failed", name=name, why=failure)
+        raise refusal("analysis.failed", name=name, why=" ".join(failure.split())[:LONGEST])
     return [[Finding(name, *each) for each in one] for one in found]
 
 
@@ -127,9 +127,9 @@ def main() -> None:
                 np.random.seed(0)
                 answer[1].append(as_findings(function(pa.ipc.open_stream(frame).read_all())))
         except SfumatoError as error:
-            answer = (str(error)[:LONGEST], [])
+            answer = (str(error), [])
         except Exception as error:
-            answer = (f"{type(error).__name__}: {error}"[:LONGEST], [])
+            answer = (f"{type(error).__name__}: {error}", [])
     out.write(pickle.dumps(answer))
     out.flush()
     os._exit(0)
@@ -164,8 +164,8 @@ def frame_for_people(frame: pa.Table) -> Any:
 def as_findings(result: Any) -> list[tuple[Any, ...]]:
     """Return the result of an analysis as findings: name, estimate, and the ends of an interval if there is one.
 
-    A result is a number, a mapping of names to numbers or to (estimate, low, high), or a frame. The estimate of a row of
-    a frame is its last number, or the column `estimate`, with `low` and `high`; the other columns are the name.
+    A result is a number, a mapping of names to numbers or to (estimate, low, high), or a frame. In a frame the last
+    number of a row is the estimate, or the column `estimate`, with `low` and `high`; the other columns are the name.
     """
     if isinstance(result, pa.Table):
         return _of_frame(result)

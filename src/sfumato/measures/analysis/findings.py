@@ -83,7 +83,7 @@ def _pooled(same: Sequence[Finding]) -> Finding:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Conclusion:
     """A finding of the original beside that of a release; `lost_by` is empty if its conclusion is kept."""
 
     original: Finding
@@ -117,19 +117,19 @@ class Outcome:
         return (common / (one.high - one.low) + common / (other.high - other.low)) / 2
 
 
-Rule = Callable[[Outcome, bool], str]
+Rule = Callable[[Conclusion, bool], str]
 """Why a conclusion is lost, or nothing; the second argument is whether it kept its place in the ranking."""
 
 
 def outcomes(
     original: Sequence[Finding], released: Sequence[Finding], rule: Rule, failures: Mapping[str, str]
-) -> list[Outcome]:
+) -> list[Conclusion]:
     """Judge every finding of the original by a rule; `failures` has the sentences of analyses that failed."""
     found = {(each.analysis, each.name): each for each in released if isfinite(each.estimate)}
-    pairs = [Outcome(each, found.get((each.analysis, each.name)), "") for each in original]
+    pairs = [Conclusion(each, found.get((each.analysis, each.name)), "") for each in original]
     moved = {id(one) for pair in _pairs(pairs) if not _in_order(*pair) for one in pair}
     return [
-        Outcome(
+        Conclusion(
             each.original,
             each.released,
             failures.get(each.original.analysis, t("analysis.lost_missing"))
@@ -140,7 +140,7 @@ def outcomes(
     ]
 
 
-def analysis_measures(judged: Sequence[Outcome]) -> dict[str, float]:
+def analysis_measures(judged: Sequence[Conclusion]) -> dict[str, float]:
     """Return the measures of an analysis."""
     overlaps = [each.overlap for each in judged if each.overlap is not None]
     ranked = [_in_order(*pair) for pair in _pairs(judged)]
@@ -153,14 +153,14 @@ def analysis_measures(judged: Sequence[Outcome]) -> dict[str, float]:
     }
 
 
-def _pairs(judged: Sequence[Outcome]) -> list[tuple[Outcome, Outcome]]:
+def _pairs(judged: Sequence[Conclusion]) -> list[tuple[Conclusion, Conclusion]]:
     """List the pairs of one analysis whose estimates differ in the original."""
     parts = [list(part) for _, part in groupby(judged, key=lambda each: each.original.analysis)]
     pairs = [pair for part in parts for pair in combinations(part, 2)]
     return [(one, other) for one, other in pairs if one.original.estimate != other.original.estimate]
 
 
-def _in_order(one: Outcome, other: Outcome) -> bool:
+def _in_order(one: Conclusion, other: Conclusion) -> bool:
     """Return whether a release ranks two findings as the original does."""
     if one.released is None or other.released is None:
         return False

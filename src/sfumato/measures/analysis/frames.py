@@ -108,7 +108,8 @@ class Frames:
         places = [self.coded.names.index(name) for name in by if name in self.coded.names]
         chosen = [columns[place] for place in places]
         plain = all(each.hierarchy.scale == "category" and _is_fine(each.hierarchy) for each in chosen)
-        if len(places) < len(by) or not plain or prod(each.bins for each in chosen) > MOST_COMBINATIONS:
+        hidden = not release.shows_sensitive and any(place >= len(self.table.cells.quasi) for place in places)
+        if hidden or len(places) < len(by) or not plain or prod(each.bins for each in chosen) > MOST_COMBINATIONS:
             return None
         if any((each.bin_of[:-1] != np.arange(each.hierarchy.size)).any() for each in chosen):
             return None

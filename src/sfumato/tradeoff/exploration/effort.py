@@ -8,14 +8,13 @@ counts of boxes by value. `benchmarks/README.md` has the measured cost of each s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb, floor, log10
+from math import floor, log10
 
 import numpy as np
 
 from sfumato.anonymizers.trivial import WithoutQuasi
 from sfumato.data.cells import Cells, sorted_cells
 from sfumato.data.reading import Table
-from sfumato.measures.attacks.membership import PAIRS
 from sfumato.measures.reconstruction import EmReader
 from sfumato.measures.scales import Scales
 from sfumato.release.populations import large_populations
@@ -48,12 +47,6 @@ SECONDS_PER_ANSWER = 6.5e-10
 
 SECONDS_PER_SPREAD = 7e-9
 """Per box, value and leaf: spreading the records, in all rounds of the EM estimator."""
-
-SECONDS_PER_COMPARED = 4e-8
-"""Per attacked record and released record, in all attacks."""
-
-SECONDS_PER_COUNTED = 1.2e-7
-"""Per cell and set of columns: comparing releases with the original."""
 
 SHARE_OF_READER = 0.5
 """The share of all answers that the EM estimator needs."""
@@ -135,27 +128,8 @@ class Load:
         else:
             answers *= 1 - SHARE_OF_READER
         searching = getattr(candidate.anonymizer, "seconds", None) or 0.0
-        draws = self.scales.draws if candidate.anonymizer.noisy else 1
-        each = SECONDS_PER_CANDIDATE + SECONDS_PER_CELL * self.cells.size + answers + spread + self.compared
-        return draws * each + float(searching) + self.attacks(candidate)
-
-    def attacks(self, candidate: Candidate) -> float:
-        """The seconds for attacks on one candidate."""
-        options = self.scales.attacks
-        if options is None:
-            return 0.0
-        draws = options.draws if candidate.anonymizer.noisy else 1
-        shadows = 4 * PAIRS * options.shadow * SECONDS_PER_CANDIDATE
-        return draws * options.number * self.cells.records * SECONDS_PER_COMPARED + shadows
-
-    @property
-    def compared(self) -> float:
-        """The seconds for comparing one release with the original."""
-        wanted, columns = self.scales.fidelity, len(self.cells.quasi) + len(self.cells.sensitive)
-        if wanted is None:
-            return 0.0
-        sets = sum(min(comb(columns, ways), wanted.most) for ways in range(1, wanted.ways + 1))
-        return SECONDS_PER_COUNTED * sets * self.cells.size
+        each = SECONDS_PER_CANDIDATE + SECONDS_PER_CELL * self.cells.size + answers + spread
+        return each + float(searching)
 
     def effort(self, candidates: list[Candidate], threads: int) -> Effort:
         """Estimate the cost of making and measuring all candidates."""

@@ -11,7 +11,7 @@ a further point only adds releases, so neither makes an answer worse.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, reduce
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,7 +26,7 @@ from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.question import question as questions
 from sfumato.tradeoff.question import reasons
 from sfumato.tradeoff.question.best_possible import Optimum, impossible, optimum
-from sfumato.tradeoff.question.knee import Curve, KeptShares, Scale, Step
+from sfumato.tradeoff.question.knee import Curve, KeptShares, Scale
 from sfumato.tradeoff.question.recipients import (
     ABOUT_HIDING,
     EXACT,
@@ -76,7 +76,6 @@ class Choice(Quiet):
     why: tuple[str, ...]
     warnings: tuple[str, ...]
     neighbours: tuple[Neighbour, ...]
-    slope: tuple[Step, ...]
     landmarks: Mapping[str, str | None]
     """The recommendation within the bounds of each method that needs no preference."""
 
@@ -169,13 +168,15 @@ def _keeping_analysis(
     if not any(point.has([KEPT]) for point in map_.points):
         raise refusal("analysis.not_run")
     risk = _axes(axes or map_.study.axes[:2])[0]
+    tried = [point for point in map_.points if point.has([KEPT]) and point.candidate.anonymizer.is_release]
     bounds = {KEPT: 1.0} | dict(least or {})
     for name in (*RECIPIENTS, None) if recipient is None else (recipient,):
         try:
-            return choose(map_, largest, bounds, risk, None, name, axes, allow)
+            choice = choose(map_, largest, bounds, risk, None, name, axes, allow)
+            why = t("analysis.kept", kept=sum(p.measures[KEPT] == 1 for p in tried), tried=len(tried), risk=risk)
+            return replace(choice, why=(why, *choice.why))
         except NothingFitsError as error:
             last = error
-    tried = [point for point in map_.points if point.has([KEPT]) and point.candidate.anonymizer.is_release]
     fit = [point for point in tried if not unpublishable_reason(point)]
     nearest = min(fit, key=lambda point: (-point.measures[KEPT], _costs(point, (risk,)), questions.rank(point)))
     kept = nearest.measures[KEPT]
@@ -293,7 +294,6 @@ class _Answer(Quiet):
             why=(*why, *asked.notes),
             warnings=(*self._exposure(scale, point, inside), *reasons.warnings(point)),
             neighbours=tuple(self._neighbours(curve, point)),
-            slope=tuple(curve.steps()),
             landmarks={by: points[0].id if points else None for by, points in ways.items()},
             kept=self._kept(scale, point),
         )
