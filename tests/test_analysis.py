@@ -393,9 +393,9 @@ def test_endless_code_and_code_that_ends_its_process_are_sentences():
 
         os._exit(3)
 
-    for given, said in ((endless, "took longer than 2 seconds"), (ending, "ended its process (exit code 3)")):
+    for given, seconds, said in ((endless, 2, "longer than 2 seconds"), (ending, 60, "its process (exit code 3)")):
         with pytest.raises(BadInputError) as caught:
-            replace(read_analysis(given), seconds=2.0).prepare(opened())
+            replace(read_analysis(given), seconds=float(seconds)).prepare(opened())
         assert said in str(caught.value)
 
 
@@ -474,7 +474,8 @@ def test_a_map_is_judged_and_the_safest_release_that_keeps_it_is_chosen(folder):
     alone = shown.choose(min={"conclusions_kept": 1}, prefer="attack_accuracy").point
     assert chosen.measures["k"] >= 11 or chosen == alone, "the most careful recipient first"
     with pytest.raises(NothingFitsError) as caught:
-        map_.judge(Analysis(table=("count by age",), error=0)).choose(by="analysis")
+        coarse = replace(map_, points=tuple(p for p in map_.points if p.requirement != "k-anonymity k=3"))
+        coarse.judge(Analysis(table=("count by age",), error=0)).choose(by="analysis")
     assert "none of the" in str(caught.value) and caught.value.nearest is not None
     assert str(caught.value.nearest.id) in str(caught.value).splitlines()[0]
     with pytest.raises(BadInputError, match="no release of this map was analysed"):
