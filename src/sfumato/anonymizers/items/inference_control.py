@@ -22,8 +22,8 @@ TDControl: from one part for all public items down, dividing parts and leaving i
         divide it by the tree; leave out what SuppressControl does
         keep the division where that costs less than before, else leave the part whole for good.
 
-The cost of a release is NCP: an occurrence of an item costs the share of all items that its part has, 1 where it is left
-out. Cao, Karras, Raissi & Tan divide non-sensitive items by a tree and choose the division by its gain. Ours: the
+The cost of a release is NCP: an occurrence of an item costs the share of all items that its part has, 1 where it is
+left out. Cao, Karras, Raissi & Tan divide non-sensitive items by a tree and choose the division by its gain. Ours: the
 choice of the next part, the same treatment of (h,k,p)-coherence and PS-rules (Loukides, Gkoulalas-Divanis & Shao also
 divide from the top), and halving a part in the order of its items where there is no tree. Parts are published as sets
 of items, never as nodes, because a node may also include a sensitive item.
