@@ -2,12 +2,13 @@
 
 Every column has features, functions of its leaves: a category one per bin (1 in that bin), a number three (1 where it
 is present, the number, its square). The mean product of the features of two columns is a small matrix, exact under the
-uniformity assumption, since within a row two columns are independent: E_a' M E_b, with E the mean features of intervals
-and M the records by interval. From it follow
+uniformity assumption, since within a row two columns are independent. It is E_a' M E_b, with E the mean features of
+intervals and M the records by interval. From it follow:
 
-- of two numbers, Pearson's correlation, of the records that have both;
-- of two categories, Cramer's V (missing is a category);
-- of a category and a number, the correlation ratio: the root of the share of the number's variance between categories.
+- Of two numbers, Pearson's correlation, of the records that have both.
+- Of two categories, Cramer's V (missing is a category).
+- Of a category and a number, the correlation ratio. This is the root of the share of the number's variance between
+categories.
 
 Numbers are taken in standard units of the original, so that nothing is lost to rounding; no association depends on
 units. The absolute value of Pearson's correlation lies on the scale of the others; its sign is kept, and a changed one

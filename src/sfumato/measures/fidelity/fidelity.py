@@ -1,21 +1,23 @@
 """Fidelity: how true a release is to its original, whatever kind of release it is.
 
-`Fidelity` says what is looked at; `Portrait` is the original, made ready once, against which every release is held.
-Each measure has its baseline beside it: the same number for a sample, or for a resample, of the original's own records.
+`Fidelity` configures what is compared; `Portrait` is the original, prepared once, with which every release is
+compared. Each measure has its baseline: the same number for a sample, or for a resample, of the original's own
+records.
 
-The propensity score mean squared error (pMSE): how well a model can tell records of the release from the original's.
+The propensity score mean squared error (pMSE): how well a model separates records of the release from the original's.
 
-Put both tables under each other, let a model say of every record how likely it is from the release, and take the mean
-of (p - c)^2, where c is the release's share (Woo et al., "Global measures of data utility", J. Privacy and
+Put both tables under each other, and let a model estimate for every record how likely it is from the release. Take the
+mean of (p - c)^2, where c is the release's share (Woo et al., "Global measures of data utility", J. Privacy and
 Confidentiality 1(1), 2009; Snoke et al., "General and specific utility measures for synthetic data", JRSS A 181(3),
 2018). Both tables weigh the same here (c = 1/2) whatever their numbers of records: otherwise a release of ten records
-would look best of all. So 0 is "cannot be told apart" and 1/4 "always told apart".
+would look best of all. So 0 is "indistinguishable" and 1/4 "always distinguished".
 
-`pmse` is exact, of the saturated model: with shares o and s of a combination of values of all columns in either table,
+`pmse` is exact, of the saturated model. Let o and s be the shares of a combination of values of all columns in either
+table. Then
 
     pMSE = 1/8 * sum (s - o)^2 / (s + o).
 
-Where the original has nobody a combination adds s/8, so boxes need to be looked at only where the original has
+A combination without records in the original adds s/8. So boxes need to be visited only where the original has
 records, and no combination is listed.
 """
 
@@ -112,8 +114,8 @@ def _share_of_leaf(column: BinnedColumn, lo: Codes, hi: Codes, leaf: int) -> Num
 def expected_saturated(counts: Counts) -> float:
     """Return the expected `pmse` of a resample of the table with replacement: what chance alone does.
 
-    In a cell of K of N records it has a binomial number X of them; the sum over X of P(X) (X - K)^2 / (X + K) is taken
-    as far as ten standard deviations, beyond which nothing is left.
+    In a cell of K of N records it has a binomial number X of them. The sum over X of P(X) (X - K)^2 / (X + K) is
+    computed up to ten standard deviations; the rest is negligible.
     """
     from scipy.special import gammaln  # comes with scikit-learn
 
@@ -136,7 +138,7 @@ SHOWN_PAIRS = 60
 
 @dataclass(frozen=True)
 class Fidelity(Configured):
-    """What of a release is compared with the original."""
+    """The parts of a release that are compared with the original."""
 
     name: ClassVar[str] = "fidelity"
     example: ClassVar[str] = "fidelity ways=3 bins=100"
@@ -151,7 +153,7 @@ class Fidelity(Configured):
     """How many sets of columns are counted at most; of more, so many are drawn."""
 
     seed: Annotated[int, Option(least=0)] = 0
-    """What decides all that is drawn."""
+    """The seed of all draws."""
 
     def prepare(self, table: Table) -> Portrait:
         """Work out everything that does not depend on a release."""
@@ -165,7 +167,7 @@ class Fidelity(Configured):
 
 @dataclass(frozen=True)
 class Compared:
-    """What came out for one release: the measures, and what pictures are drawn of."""
+    """The results for one release: the measures, and the data of pictures."""
 
     values: Mapping[str, float]
     picture: Mapping[str, Any]
@@ -197,7 +199,7 @@ class Portrait:
 
     @cached_property
     def samples(self) -> tuple[Sampled, ...]:
-        """What samples of the table would have as errors, for one column, two, three."""
+        """The errors of samples of the table, for one column, two, three."""
         return tuple(Sampled.of(list(truths.values()), self.table.cells.records) for truths in self.truths)
 
     @cached_property
@@ -217,7 +219,7 @@ class Portrait:
 
     @cached_property
     def baselines(self) -> dict[str, float]:
-        """What every measure of likeness would be of a resample of the original: where chance alone leaves it."""
+        """Every measure of likeness for a resample of the original: its value by chance alone."""
         floors = {MARGINALS[way]: sampled.of_resample() for way, sampled in enumerate(self.samples)}
         floors["pmse"] = expected_saturated(self.table.cells.counts)
         return floors
