@@ -440,12 +440,6 @@ def has_diagnoses(baskets: Baskets) -> bool:
 
 PATIENTS = {"Anne": "abcdef", "Greg": "abeg", "Jack": "ae", "Tom": "bfg", "Mary": "ab", "Jim": "cf"}
 KS = range(2, 7)
-NOTED_OPTIMA = {2: 0.05118, 3: 0.07218, 4: 0.08530, 5: 0.15354, 6: 0.17323}
-"""The least UL of any feasible partition in our notes on the paper, by k."""
-
-NOTED_FEASIBLE = {2: 304, 3: 133, 4: 52, 5: 27, 6: 7}
-"""The number of partitions that satisfy k^2-anonymity, in the same notes."""
-
 Partition = Sequence[frozenset[str]]
 
 
@@ -555,11 +549,10 @@ def _bounds(releases: dict[tuple[str, int], BasketRelease], best: dict[int, tupl
         "feasible partitions": {k: number for k, (_, number) in best.items()},
         **losses,
     }
-    noted = all(abs(best[k][0] - NOTED_OPTIMA[k]) < 1e-5 and best[k][1] == NOTED_FEASIBLE[k] for k in KS)
     above = all(
         loss_of(release) >= best[k][0] - 1e-12 and checked(release).least >= k for (_, k), release in releases.items()
     )
-    return row("optimum-bounds", ours, noted and above)
+    return row("optimum-bounds", ours, above)
 
 
 def _reported(baskets: Baskets, releases: dict[tuple[str, int], BasketRelease]) -> Iterable[Claim]:
@@ -659,9 +652,6 @@ def _knees(map_: RUMap, label: str, estimator: str, suffix: str = "") -> list[Fi
     return [FigureLine(f"{names[way]}{suffix}", _points([run], estimator), line=False) for way, run in knees.items()]
 
 
-SHORT_KS = (5, 20, 100)
-"""The k of a short run; within the bound of .2, too."""
-
 KS_5 = (2, 3, 5, 7, 10, 15, 25, 40, 60, 80)
 TABLE_1 = {"records": 77_512, "items": 3_340, "longest": 161, "mean": 5.0}
 """BMS-WebView-2 in table 1."""
@@ -670,7 +660,7 @@ TABLE_1 = {"records": 77_512, "items": 3_340, "longest": 161, "mean": 5.0}
 def reproduce(progress: Progress | None = None, full: bool = False, data: Sequence[Path] = ()) -> Results:
     """Make the releases of the paper, measure and check them, and compare them with the paper's claims.
 
-    A short run has fewer k, and PCTA without its variants.
+    Every run is a full one.
 
     `data` are files with one basket per line: one of ICD-9 diagnoses for figure 5, one for figures 6 and 7.
     """
@@ -682,7 +672,7 @@ def reproduce(progress: Progress | None = None, full: bool = False, data: Sequen
         if progress is not None:
             progress(len(steps), sum(map(len, maps)), what)
 
-    maps = [RUMap(baskets, LOUKIDES_2012 if full else SHORT_KS, report, variants=full)]
+    maps = [RUMap(baskets, LOUKIDES_2012, report, variants=True)]
     if diagnoses is not None:
         maps.append(RUMap(diagnoses, KS_5, report, within=True))
     claims, optima = example_claims()
@@ -701,7 +691,7 @@ def reproduce(progress: Progress | None = None, full: bool = False, data: Sequen
         "maps": {map_.name: map_.values() for map_ in maps},
         "processor_seconds": {map_.name: map_.seconds() for map_ in maps},
     }
-    made_of = {**{map_.name: map_.baskets.digest for map_ in maps}, "full": full}
+    made_of = {map_.name: map_.baskets.digest for map_ in maps}
     return Results("loukides-2012", claims, figures, more, made_of)
 
 
@@ -850,7 +840,7 @@ def _utility(run: MeasuredRelease, estimator: str) -> dict[str, Any]:
 def _variants(map_: RUMap) -> Iterable[Claim]:
     """Compare PCTA, and PCTA with another loop, with COAT at every k."""
     errors = {label: {run.k: run.point.measures["are_half"] for run in map_.of(label)} for label in map_.grids}
-    for label in (name for name in ("PCTA", *VARIANTS) if name in map_.grids):
+    for label in ("PCTA", *VARIANTS):
         common = [k for k in errors[label] if k in errors["COAT"]]
         ahead = [k for k in common if errors[label][k] < errors["COAT"][k]]
         ours = {
