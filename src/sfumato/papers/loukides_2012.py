@@ -33,7 +33,6 @@ partitions of the seven items, each counted from its definition.
 import csv
 import json
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -266,8 +265,6 @@ class MeasuredRelease:
     point: Point
     release: BasketRelease | None
     checked: Checked | None
-    seconds: float
-    """Processor time of making it (which includes its verification)."""
 
 
 class RUMap:
@@ -312,19 +309,16 @@ class RUMap:
     def _run(self, label: str, candidate: Candidate, prepared: Any) -> MeasuredRelease:
         baskets = self.baskets.with_tree(None) if label == WITHOUT else self.baskets
         made: list[BasketRelease] = []
-        seconds = [0.0]
 
         def outcome() -> Mapping[str, Any]:
-            started = time.process_time()
             made.append(candidate.make(baskets))
-            seconds[0] = time.process_time() - started
             measured = prepared.measure(made[0])
             return {"measures": dict(measured.values), "intervals": dict(measured.intervals)}
 
         point = attempted(replace(candidate.point(), id=f"{label}, k={candidate.requirement.k}"), outcome)
         release = made[0] if made else None
         second = None if release is None else checked(release)
-        return MeasuredRelease(label, candidate.requirement.k, point, release, second, seconds[0])
+        return MeasuredRelease(label, candidate.requirement.k, point, release, second)
 
     def of(self, label: str) -> list[MeasuredRelease]:
         """Return the feasible releases of one anonymizer, by k."""
@@ -384,11 +378,6 @@ class RUMap:
                 for run in self.runs
             ],
         }
-
-    def seconds(self) -> dict[str, Any]:
-        """Return the processor time of every release, and of all."""
-        by_label = {label: {run.k: round(run.seconds, 3) for run in self.of(label)} for label in self.grids}
-        return {**by_label, "all": round(sum(run.seconds for run in self.runs), 2)}
 
 
 BUNDLED = "online-retail"
@@ -687,10 +676,7 @@ def reproduce(progress: Progress | None = None, full: bool = False, data: Sequen
     figures = [optima, *figures_6_and_7(maps[0])]
     if diagnoses is not None:
         figures += figure_5(maps[1])
-    more = {
-        "maps": {map_.name: map_.values() for map_ in maps},
-        "processor_seconds": {map_.name: map_.seconds() for map_ in maps},
-    }
+    more = {"maps": {map_.name: map_.values() for map_ in maps}}
     made_of = {map_.name: map_.baskets.digest for map_ in maps}
     return Results("loukides-2012", claims, figures, more, made_of)
 
