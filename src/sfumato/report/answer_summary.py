@@ -10,7 +10,7 @@ from sfumato.report.data_summary import weights_sentences
 from sfumato.report.verdicts import advice
 from sfumato.texts.catalogue import listed, number, section, t, wrapped
 from sfumato.tradeoff.map import Map, Point
-from sfumato.tradeoff.question.answer import Choice, Reply, in_numbers, within
+from sfumato.tradeoff.question.answer import Choice, Reply, in_numbers
 from sfumato.tradeoff.question.best_possible import Optimum, surpassed
 from sfumato.tradeoff.question.reasons import both
 from sfumato.tradeoff.question.recipients import is_unchanged, unpublishable_reason, warnings
@@ -26,7 +26,6 @@ def reply_values(reply: Reply, map_: Map, folder: Path) -> dict[str, Any]:
         "headlines": [] if answer is None else [headline.values() for headline in summary.headlines(map_, answer)],
         "done": None if answer is None else summary.done_sentence(map_, answer),
         "others": [_values(point, place_words(point, reply)) for point in reply.best[1:]],
-        "not_told_apart": [] if answer is None else [rival.id for rival in _rivals(reply, map_)],
         "neighbours": [
             {"side": side, **_values(point, place_words(point, reply))}
             for side, point in neighbours.items()
@@ -54,8 +53,6 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
     if done := summary.done_sentence(map_, answer):
         yield wrapped(t("reply.what_done", done=done))
     yield from section(t("reply.also_among"), (place_words(point, reply) for point in reply.best[1:]))
-    alike = summary.alike_sentences(within(map_.points, reply.question.bounds), answer, reply.question.asked)
-    yield from section(t("reply.what_cannot"), alike)
     around = {"cheaper": reply.cheaper, t("reply.next_step"): reply.dearer}
     yield from section(
         t("reply.neighbours"),
@@ -94,12 +91,6 @@ def _asked_besides(reply: Reply) -> Iterator[str]:
         t("reply.suppression"),
         (t("reply.suppressed", share=share, place=_place(point, reply)) for share, point in rows),
     )
-
-
-def _rivals(reply: Reply, map_: Map) -> list[Point]:
-    """List the releases within the bounds that differ from the answer by no more than chance."""
-    assert reply.answer is not None
-    return summary.not_told_apart(within(map_.points, reply.question.bounds), reply.answer, reply.question.asked)
 
 
 def answer_words(reply: Reply) -> str:
@@ -222,7 +213,6 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     others = [f"{by}: {id}" for by, id in ways if id not in (None, point.id)]
     neighbours = [f"{each.side}: {each.said} [{summary.settings(map_[each.point])}]" for each in choice.neighbours]
     yield from section(t("choice.why_one"), choice.why)
-    yield from section(t("choice.what_cannot"), summary.alike_sentences(map_.points, choice.point, choice.axes))
     yield from section(t("choice.worth"), [worth] if worth else [])
     yield from section(t("choice.before_you"), choice.warnings)
     yield from section(t("choice.neighbours_frontier", choice=choice), neighbours)
@@ -236,5 +226,4 @@ def choice_values(choice: Choice, map_: Map) -> dict[str, Any]:
     values["weights"] = map_.about.get("weights", {})
     values["headlines"] = [headline.values() for headline in summary.headlines(map_, choice.point)]
     values["done"] = summary.done_sentence(map_, choice.point)
-    values["not_told_apart"] = [rival.id for rival in summary.not_told_apart(map_.points, choice.point, choice.axes)]
     return values | {"worth": worth, "relax": []}

@@ -196,8 +196,6 @@ def _verdicts(verdicts: Verdicts) -> dict[str, Any]:
         "reach": of_verdicts.reach(verdicts),
         "tally": of_verdicts.tally(verdicts),
         "best": of_verdicts.best(verdicts),
-        "adversaries": of_verdicts.adversaries(verdicts),
-        "by_chance": of_verdicts.by_chance(),
         "has_adversary": verdicts.has_adversary,
         "releases": verdicts.releases,
         "references": [point for point in verdicts.known if point.is_baseline],

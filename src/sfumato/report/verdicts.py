@@ -67,31 +67,6 @@ def best(verdicts: comparison.Verdicts) -> str:
     return t("verdict.largest_gain", point=point, gained=_gained(verdicts, comparison.worth_of(point)))
 
 
-def by_chance() -> str:
-    """Describe the reliability of a single interval."""
-    return t("verdict.compares_release", interval=INTERVAL, value=2 / (1 - CONFIDENCE))
-
-
-def adversaries(verdicts: comparison.Verdicts) -> str:
-    """Describe the number of releases in which the adversary gains more than the researcher."""
-    if not verdicts.has_adversary or not verdicts.releases:
-        return ""
-    more = sum(
-        comparison.worth_of(point)["adversary"] > comparison.worth_of(point)["gain"] for point in verdicts.releases
-    )
-    gains = [comparison.worth_of(point)["adversary"] for point in verdicts.releases]
-    low, high = unsigned(min(gains)), unsigned(max(gains))
-    span = (
-        t("verdict.percentage_points_2", low=low) if low == high else t("verdict.percentage_points", low=low, high=high)
-    )
-    target, sensitive = verdicts.workload.target, _sensitive(verdicts)
-    worst = t("verdict.column_where") if len(sensitive) > 1 else ""
-    text = t("verdict.adversary_who", sensitive=sensitive, span=span, worst=worst, share=_share(more, len(gains)))
-    if target in sensitive:
-        text += t("verdict.itself_sensitive", target=target)
-    return text
-
-
 def sentence(verdicts: comparison.Verdicts, point: Point) -> str:
     """Describe the worth of a point; empty if the column cannot be learned from it."""
     if point.worth is None:
@@ -136,15 +111,3 @@ def _gained(verdicts: comparison.Verdicts, worth: Mapping[str, Any]) -> str:
         return text
     more = "more" if worth["adversary"] > worth["gain"] else t("verdict.no_more")
     return t("verdict.adversary_gains", text=text, unsigned=unsigned(worth["adversary"]), more=more)
-
-
-def _share(some: int, of: int) -> str:
-    """Describe a number of the releases.
-
-    >>> _share(2, 5), _share(5, 5), _share(0, 5)
-    ('In 2 of 5 releases', 'In all 5 releases', 'In none of 5 releases')
-    """
-    many = counted(of, "release")
-    if some == of:
-        return t("verdict.in", of=of, many=many.removeprefix("1 "))
-    return t("verdict.in_of", some=some, many=many) if some else t("verdict.none", many=many)

@@ -8,20 +8,16 @@ counts of boxes by value. `benchmarks/README.md` has the measured cost of each s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import floor, log10
 
 import numpy as np
 
 from sfumato.anonymizers.trivial import WithoutQuasi
 from sfumato.data.cells import Cells, sorted_cells
-from sfumato.data.reading import Table
 from sfumato.measures.reconstruction import EmReader
 from sfumato.measures.scales import Scales
 from sfumato.release.populations import large_populations
 from sfumato.requirements._predicates import SIZE
-from sfumato.runtime.threads import workers
 from sfumato.tradeoff.study.candidate import Candidate
-from sfumato.tradeoff.study.study import Study
 
 USUAL_GROUP = 1.4
 """The size of a usual group relative to the smallest allowed one."""
@@ -64,17 +60,6 @@ class Effort:
 
     seconds: float
     gigabytes: float
-    threads: int
-
-    @property
-    def told(self) -> dict[str, float]:
-        """The part of the JSON output."""
-        return {"gigabytes": self.gigabytes, "threads": self.threads}
-
-    @property
-    def in_words(self) -> str:
-        """Return the memory as text. Seconds only order plans; only a run shows how long it takes."""
-        return f"about {_rounded(self.gigabytes):,g} GB of memory"
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,12 +123,7 @@ class Load:
         counts = sorted((self.boxes(candidate) * max(self.values, 1) for candidate in candidates), reverse=True)
         held += BYTES_PER_COUNT * sum(counts[:threads])
         seconds = ready + sum(map(self.seconds, candidates)) / threads
-        return Effort(seconds, GIGABYTES_AT_LEAST + held / 1e9, threads)
-
-
-def effort_of(study: Study, table: Table) -> Effort:
-    """Estimate the cost of exploring a study of a table."""
-    return Load.of(table.cells, study.scales).effort(study.candidates_of(table), workers())
+        return Effort(seconds, GIGABYTES_AT_LEAST + held / 1e9)
 
 
 def populations_about(cells: Cells, min_support: float) -> int:
@@ -152,9 +132,3 @@ def populations_about(cells: Cells, min_support: float) -> int:
     taken = np.searchsorted(below, (records * cells.records) // len(records), side="right")
     few = sorted_cells(cells.quasi, [], cells.codes[taken], np.ones(len(taken), np.int64))
     return large_populations(few, min_support).size
-
-
-def _rounded(number: float) -> float:
-    """Round to 1, 2 or 5 times a power of ten."""
-    power = 10.0 ** floor(log10(number))
-    return float(min((1, 2, 5, 10), key=lambda step: abs(log10(number / (step * power))))) * power

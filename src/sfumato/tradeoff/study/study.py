@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.config.documents import named, parse_toml, read_text
-from sfumato.config.options import described, parse
+from sfumato.config.options import described
 from sfumato.config.sections import check_axes, section_values, study_content, study_text
 from sfumato.data import declaration
 from sfumato.data.bundled import BASKETS, DATASETS
@@ -23,7 +23,6 @@ from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES, READ_NOISY
 from sfumato.measures.analysis.analysis import read_analysis, read_section
 from sfumato.measures.classification.classification import Classification
-from sfumato.measures.reconstruction import READERS, Reader
 from sfumato.measures.scales import BasketScales, MixedScales, Scales
 from sfumato.release.release import FORMS
 from sfumato.texts.catalogue import refusal
@@ -253,10 +252,6 @@ class Study:
             return study
         return study.with_table(neutral=(*self.table.neutral, classification.target))
 
-    def with_reader(self, reader: Reader) -> Study:
-        """Return the same study with another estimator."""
-        return replace(self, scales=replace(self.scales, reader=reader))
-
     def with_analysis(self, given: Any) -> Study:
         """Return the same study with the user's own analysis."""
         return replace(of_table(self), scales=replace(self.scales, analysis=read_analysis(given)))
@@ -355,8 +350,3 @@ def of_table(study: Study) -> Study:
     if study.section != "table":
         raise BadInputError(f"the study {study.name!r} is about {study.section}, and this is about tables")
     return study
-
-
-def read_reader(text: str) -> Reader:
-    """Parse the second estimator besides the uniform one: `em rounds=5`, or `uniform` for none."""
-    return parse(text, READERS, "reader")
