@@ -248,7 +248,7 @@ def test_the_column_has_no_other_role_than_an_identifiers():
     table = sfumato.read(columns, quasi=["age"], identifier=["home"], household="home")
     assert table.notices == () and table.published == ["age"]
     assert table.household_notices() == [
-        "members of a household (home) share no quasi-identifier, so each is treated by itself"
+        "members of a household (home) share no quasi-identifier, so each is treated separately"
     ]
 
 

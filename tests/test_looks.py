@@ -228,7 +228,7 @@ def test_plain_words_are_few_and_true_of_the_file(ward: tuple[Path, Map]) -> Non
     assert f"finds at least {smallest} rows that fit" in words["protects"][0]
     [bound] = [int(word) for word in words["protects"][2].split() if word.isdigit()]
     assert 0 <= bound - 100 * surest < 1
-    assert words["does_not"][0].startswith("Whoever also knows room of a person may find ")
+    assert words["does_not"][0].startswith("An attacker who also knows room of a person may find ")
 
 
 @pytest.mark.parametrize(

@@ -309,8 +309,8 @@ def test_either_side_gets_its_own_part():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("k-anonymity k=5", "says nothing of who knows items"),
-        ("", "says nothing of who knows items"),
+        ("k-anonymity k=5", "does not cover attackers who know items"),
+        ("", "does not cover attackers who know items"),
         ("k-km-anonymity k=5 m=2 & k-km-anonymity k=3 m=1", "has 2 parts"),
         ("k-km-anonymity k=5", "m is not given"),
         ("k-km-anonymity k=0 m=2", "k must be a whole number of at least 1"),

@@ -309,4 +309,4 @@ def test_baskets_speak_of_items():
     errors = [sentence(*each, Subject()) for each in (("query_utility", 4.0), ("bounded_utility", 0.8), ("are", 0.25))]
     assert set(errors) == {"Counts of records with some items are off by 25 %, on average."}
     assert sentence("query_utility", inf, Subject()).endswith("are exact.")
-    assert sentence("p_loss", log(2), ILLNESS).startswith("100.0 % of the most there can be")
+    assert sentence("p_loss", log(2), ILLNESS).startswith("100.0 % of the maximum")

@@ -282,7 +282,7 @@ def test_neutral_columns_are_counted_wherever_k_is_said(walk):
     assert f"the smallest group has {k} record; {alone} of {rows} records are like no other" in said
     certificate = json.loads(path.with_name(f"{path.name}.certificate.json").read_text())
     assert certificate["including_neutral"] == {"k": k, "alone": alone}
-    told = f"Whoever also knows hand and sport of a person may find a single row that fits: {alone} of {rows} rows"
+    told = f"An attacker who also knows hand and sport of a person may find a single row that fits: {alone} of {rows} rows"
     assert told in path.with_name(f"{path.name}.board.html").read_text()
     words = ("audit", path, "--quasi", "age,sex", "--sensitive", "health,smoker", "--require", "k-anonymity k=9")
     assert run(*words).returncode == 0

@@ -302,7 +302,7 @@ def test_one_function_speaks_of_tables_and_of_baskets():
         "baskets": Map(baskets, (sold,), {"records": 2000, "items": 7, "tree": True}),
     }
     assert studied(maps["table"]) == (
-        "the table adult were tried: 1 record, 1 quasi-identifier an outsider may know (age), and the sensitive pay "
+        "the table adult were tried: 1 record, 1 quasi-identifier an attacker may know (age), and the sensitive pay "
         "nobody should learn. "
     )
     assert studied(maps["baskets"]) == (
