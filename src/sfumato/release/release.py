@@ -231,7 +231,9 @@ class Release(Grouped):
     """Details of its maker, such as the transformation; internal."""
 
     def __repr__(self) -> str:
-        return f"<Release: {self.form} of {', '.join(quasi.name for quasi in self.cells.quasi)}>"
+        made = vars(self).get("made")  # the number of rows is omitted: it is a fact about suppressed records
+        promise = f"{made[1]} by {made[0]}, " if made else ""
+        return f"<Release: {promise}{self.form} of {', '.join(quasi.name for quasi in self.cells.quasi)}>"
 
     @property
     def records(self) -> int:

@@ -17,7 +17,7 @@ from sfumato.data.cells import Cells, CountedValues, distinct_rows, sorted_cells
 from sfumato.data.declaration import TableDeclaration
 from sfumato.data.hierarchies.notation import read_number
 from sfumato.data.households import memberships_of, unnamed_pairs
-from sfumato.data.reading import Table
+from sfumato.data.reading import Table, as_table, check_keywords
 from sfumato.engines.protocol import CellValues, column_pairs
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.group_risk import THRESHOLDS, GroupRisk, group_risk
@@ -316,13 +316,17 @@ def check(
     population: int | None = None,
     sampling_fraction: float | None = None,
     missing: Missing | None = None,
+    **columns: Any,
 ) -> Check:
     """Measure the risk of a table before anonymization, and check whether a study of it would run.
 
-    `source` is a table, a study, or a reference to one (path, bundled name, draft, frame). `weight` and `household`
-    name columns of any role; the default of `household` is the declared one. With `missing="any"` a missing value
-    matches every value.
+    `source` is a table, a study, or a reference to one (path, bundled name, draft, frame); or a file or frame with the
+    roles of its columns, such as `check(frame, quasi=["age"])`. `weight` and `household` name columns of any role; the
+    default of `household` is the declared one. With `missing="any"` a missing value matches every value.
     """
+    if columns:
+        check_keywords("check", columns, ("weight", "population", "sampling_fraction"))
+        source = as_table(source, columns)  # type: ignore[arg-type]
     study = None if isinstance(source, Table) else of_table(as_study(source))
     table, meaning = _opened(source if study is None else study.table, missing)
     given, number = _combinations(table, meaning)
