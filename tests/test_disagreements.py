@@ -92,7 +92,7 @@ def torn_map():
 
 SAID = (
     "By p_loss it is among the safer third of the releases (0, rank 1 of 9), but among the riskier third by "
-    "definetti_accuracy (0.9, rank 9 of 9: The deFinetti attack guesses the sensitive value right 90.0 % of "
+    "definetti_accuracy (0.9, rank 9 of 9: the deFinetti attack guesses the sensitive value right 90.0 % of "
     "the time, the commonest value of each group is right 85.0 % of the time)."
 )
 

@@ -282,7 +282,7 @@ def test_what_can_be_read_only_once_is_read_once():
 
 
 def test_roles_are_said_once():
-    with pytest.raises(BadInputError, match=r"not declared: name the columns .* \(quasi=\[...\]\), or let sfumato.draft guess"):
+    with pytest.raises(BadInputError, match=r"not declared: .* \(quasi=\[...\]\), or let sfumato.draft guess"):
         sfumato.anonymize(pd.DataFrame(SMALL), "k-anonymity k=2")
     table = sfumato.read(pd.DataFrame(SMALL), quasi=["age"])
     with pytest.raises(BadInputError, match="sensitive is given for a table that is read already"):

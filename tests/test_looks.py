@@ -278,8 +278,8 @@ def test_what_the_file_does_not_show_is_not_said_to_be_checked_on_it() -> None:
     ALONE, NOT_SHOWN, RESTS = (texts()[f"certificate.{name}"] for name in ("alone", "not_shown", "rests"))
     parts = {text: {"confirmed_by_the_file": text == ALONE, "checked": text} for text in (ALONE, NOT_SHOWN, RESTS)}
     assert "checked on the written file" not in _checked([parts[NOT_SHOWN]])
-    assert _checked([parts[ALONE], parts[NOT_SHOWN]]).endswith("written file, and anybody can check it again.")
-    assert _checked([parts[ALONE], parts[RESTS]]).endswith("a part of it only the publisher can check.")
+    assert _checked([parts[ALONE], parts[NOT_SHOWN]]).endswith("written file, and anybody can check them again.")
+    assert _checked([parts[ALONE], parts[RESTS]]).endswith("a part of them only the publisher can check.")
 
 
 def test_what_is_not_protected_is_said_first_of_all(ward: tuple[Path, Map]) -> None:

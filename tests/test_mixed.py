@@ -448,7 +448,7 @@ def test_the_walk_from_two_files_to_map_release_certificate_and_audit(study, tmp
         assert "found" not in said[0] and ("somebody in the group has each" in said[0]["text"]) is (sets and not common)
         assert public["items"]["sets_list_items_of_groups"] is (sets and not common)
         assert ("the longest list has" in said[1].get("found", "")) is (sets and not common)
-        assert "for_your_eyes" not in public and inside["for_your_eyes"]["input"]["records"] == 80
+        assert "internal" not in public and inside["internal"]["input"]["records"] == 80
         parts = {part["requirement"]: part["confirmed_by_the_file"] for part in public["promise"]["parts"]}
         kept = point["requirement"].replace("k=4 ", f"k={least_candidates(records, 2)} ")
         assert parts == {text: not text.endswith("on=code") for text in kept.split(" & ")}

@@ -25,10 +25,10 @@ from sfumato.texts.catalogue import refusal, t
 
 if TYPE_CHECKING:
     from sfumato.anonymizers.dp.mechanism import Mechanism
-    from sfumato.anonymizers.external.external import Brought
+    from sfumato.anonymizers.external.external import ExternalRelease
     from sfumato.anonymizers.perturbation.record_anonymizer import RecordMaker
 
-    Maker = Anonymizer | Mechanism | RecordMaker | Brought
+    Maker = Anonymizer | Mechanism | RecordMaker | ExternalRelease
     """Any anonymizer: for a requirement, with noise, of synthetic or changed records, or external."""
 
 ANONYMIZERS: Registry[Anonymizer] = Registry(
@@ -68,11 +68,11 @@ RECORD_MAKERS: Registry[RecordMaker] = Registry(
     "rounding perturbation.noise_and_rounding.Rounding",
     "cart perturbation.cart.Cart",
 )
-EXTERNAL: Registry[Brought] = Registry(
+EXTERNAL: Registry[ExternalRelease] = Registry(
     __name__,
-    "brought external.external.BroughtFile",
-    "frame external.external.BroughtFrame",
-    "function external.external.BroughtFunction",
+    "brought external.external.ExternalFile",
+    "frame external.external.ExternalFrame",
+    "function external.external.ExternalFunction",
 )
 NO_COMMANDS = (
     "candidates no longer run programs (command was removed); run the program yourself and name the file that it "
@@ -153,14 +153,14 @@ def anonymize(
 
 
 def draw(
-    table: Table | Any, maker: Mechanism | RecordMaker | Brought | str, **columns: Unpack[Columns]
+    table: Table | Any, maker: Mechanism | RecordMaker | ExternalRelease | str, **columns: Unpack[Columns]
 ) -> NoisyRelease | RecordRelease | Release:
     """Draw one release that is noisy, synthetic or perturbed, such as `draw(table, "dp-kd-tree epsilon=1 height=8")`.
 
     For a frame or file, the keywords of `read` give the roles of its columns.
     """
     from sfumato.anonymizers.dp.mechanism import Mechanism
-    from sfumato.anonymizers.external.external import Brought
+    from sfumato.anonymizers.external.external import ExternalRelease
 
     chosen = anonymizer(maker) if isinstance(maker, str) else maker
     if isinstance(chosen, Anonymizer):
@@ -170,6 +170,6 @@ def draw(
         data = as_table(table, columns)
         chosen.check(data, KAnonymity(1), "generalization", 0.0)
         return chosen.draw(data).made_by(chosen, KAnonymity(1))
-    if isinstance(chosen, Brought):
+    if isinstance(chosen, ExternalRelease):
         return chosen.anonymize(as_table(table, columns), KAnonymity(1))
     return chosen.anonymize(as_table(table, columns), chosen.promised).made_by(chosen, KAnonymity(1))

@@ -99,7 +99,7 @@ class ReleaseMaker(Configured):
     people: ClassVar[bool] = True
     """Whether its rows represent people, so that measures that count people are defined."""
 
-    foreign: ClassVar[bool] = False
+    external: ClassVar[bool] = False
     """Whether it was made elsewhere, so that nothing is promised of it."""
 
     remakes: ClassVar[bool] = True

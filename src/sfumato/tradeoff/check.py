@@ -31,7 +31,7 @@ from sfumato.measures.subsets import (
     members_of,
 )
 from sfumato.measures.superpopulation import PopulationUniques, individual_risks, population_uniques
-from sfumato.runtime.arrays import Counts, Numbers, Quiet
+from sfumato.runtime.arrays import Counts, Numbers, RedactedRepr
 from sfumato.texts.catalogue import refusal, t
 from sfumato.tradeoff.exploration.effort import Effort, effort_of
 from sfumato.tradeoff.study.candidate import Candidate
@@ -148,10 +148,10 @@ OF_PUBLISHING = ("columns without a role", "identifier ")
 
 
 @dataclass(frozen=True, repr=False)
-class AttributeRisk(Quiet):
+class AttributeRisk(RedactedRepr):
     """The contribution of one quasi-identifier to the risk."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("name",)
+    public_fields: ClassVar[tuple[str, ...]] = ("name",)
 
     name: str
     values: int
@@ -165,7 +165,7 @@ class AttributeRisk(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class RareCombination(Quiet):
+class RareCombination(RedactedRepr):
     """A combination that few records have. It shows records: internal."""
 
     quasi: dict[str, str]
@@ -180,7 +180,7 @@ class RareCombination(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class RepeatedPersons(Quiet):
+class RepeatedPersons(RedactedRepr):
     """Repeated values of an identifier: persons with several records."""
 
     identifier: str
@@ -200,7 +200,7 @@ class RepeatedPersons(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class IndividualRisk(Quiet):
+class IndividualRisk(RedactedRepr):
     """The risk of records seen as a sample of a population."""
 
     source: str
@@ -217,7 +217,7 @@ class IndividualRisk(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Check(Quiet):
+class Check(RedactedRepr):
     """The risk of a table before anonymization; fields in the order of the JSON output."""
 
     table: str
@@ -296,7 +296,7 @@ class Check(Quiet):
             and vars(household)
             | {"column": self.household_column, "sizes": _by_text(household.sizes), "shared": self.shared},
             "problems": list(map(vars, self.problems)),
-            "effort": self.effort and self.effort.told,
+            "effort": self.effort and self.effort.fields,
         }
         first = {name: getattr(self, name) for name in ("table", "study", "records")}
         last = {"valid": self.valid, "notices": self.notices}

@@ -34,7 +34,7 @@ from sfumato.anonymizers.dp.mechanism import Contribution, Delta, Epsilon, Recor
 from sfumato.anonymizers.dp.noise import variance
 from sfumato.config.options import Option
 from sfumato.release.content import rounded_down
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.cancellation import check_cancelled
 
 ROUNDS_PER_COLUMN = 16
 CHOICE_SHARE = 0.1
@@ -78,7 +78,7 @@ class AIM(RecordMechanism):
             _count(private, estimate, (place,), 0, for_counts)
         model, level, last = estimate.fit(FITTING), 0, False
         while not last:
-            look()
+            check_cancelled()
             level += 1
             last = account.left <= 2 * (for_choice + for_counts)
             if last:

@@ -74,7 +74,7 @@ class Effort:
     threads: int
 
     @property
-    def told(self) -> dict[str, float]:
+    def fields(self) -> dict[str, float]:
         """The part of the JSON output."""
         return {"gigabytes": self.gigabytes, "threads": self.threads}
 
