@@ -59,14 +59,8 @@ class AIM(RecordMechanism):
     contribution: Contribution = None
 
     name: ClassVar[str] = "aim"
-    title: ClassVar[str] = "AIM"
     example: ClassVar[str | None] = "aim epsilon=1 delta=1e-6"
     effort: ClassVar[float] = 20.0
-    procedure: ClassVar[str] = (
-        "Every column is counted with noise, and a model is made of the counts. Then, repeatedly, a table of columns "
-        "that the model predicts badly is chosen with noise and counted with noise, and the model is estimated "
-        "again. Records are drawn from the last one."
-    )
 
     def estimate(self, domain: RecordDomain, private: PrivateRecords) -> Model:
         """Measure columns; then select, measure and estimate until nothing is left."""

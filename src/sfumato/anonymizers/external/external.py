@@ -414,9 +414,7 @@ class ExternalFile(ExternalRelease):
     """The sheet of a workbook, if it is not the first."""
 
     name: ClassVar[str] = "brought"
-    title: ClassVar[str] = "Made elsewhere"
     example: ClassVar[str | None] = 'brought file=arx-k5.csv claim="k-anonymity k=5"'
-    caution: ClassVar[str] = "It was made elsewhere; nothing is promised of it but what could be confirmed on the file."
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -475,7 +473,6 @@ class ExternalFrame(ExternalRelease):
     frame: Frame | None = None
 
     name: ClassVar[str] = "frame"
-    title: ClassVar[str] = "Made elsewhere"
     unwritten: ClassVar[tuple[str, ...]] = ("frame",)
     caution: ClassVar[str] = ExternalFile.caution
 
@@ -556,7 +553,6 @@ class ExternalFunction(ExternalRelease):
 
     runs: ClassVar[bool] = True
     name: ClassVar[str] = "function"
-    title: ClassVar[str] = "Made by a function"
     unwritten: ClassVar[tuple[str, ...]] = ("function",)
     caution: ClassVar[str] = ExternalFile.caution
     effort: ClassVar[float] = 10.0
