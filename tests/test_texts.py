@@ -183,7 +183,7 @@ def test_every_text_of_an_anonymizer_and_of_a_shared_option_is_used() -> None:
         _, owner, part = id.split(".")
         assert f"class {owner}(" in code and f"    {part}: ClassVar[str]" in code, id
     for id in texts("options"):
-        assert re.search(rf"(?:shared\.|import .*|^ +){id.partition('.')[2]}\b", code, re.MULTILINE), id
+        assert re.search(rf"(?:(?:shared|option)\.|import .*|^ +){id.partition('.')[2]}\b", code, re.MULTILINE), id
     with pytest.raises(AttributeError):
         _ = options.NOTHING_LIKE_IT
 
