@@ -17,7 +17,7 @@ import sfumato
 from plain_persons import WORKED
 from sfumato import MEASURES, BadInputError, Scales, Study, anonymizer, flat, numeric, read, requirement
 from sfumato.anonymizers.dp.noise import UnsafeSeededNoise
-from sfumato.anonymizers.external.external import BroughtFunction
+from sfumato.anonymizers.external.external import ExternalFunction
 from sfumato.data.dataset import RemainingTable, held_out
 from sfumato.measures.all_measures import ATTACK_MEASURES
 from sfumato.measures.attacks import membership as shadow
@@ -158,7 +158,7 @@ def test_the_worst_attack_counts_only_what_was_tried_often_and_its_interval_allo
 def test_an_attack_that_is_no_better_than_not_looking_says_so():
     advantage = Advantage("inference", Rate(20, 200), Rate(10, 200), naive=Rate(30, 200), on="illness")
     assert advantage.cautions == [
-        "inference (illness) is no better than guessing without looking, so it tells nothing of this release"
+        "inference (illness) is no better than guessing without looking, so it is no evidence about this release"
     ]
 
 
@@ -942,7 +942,7 @@ def test_a_function_is_called_again_on_the_records_that_are_left_and_sees_no_oth
         handed.append(frame)
         return frame
 
-    maker = BroughtFunction(function=copied, records="synthetic")
+    maker = ExternalFunction(function=copied, records="synthetic")
     attacked = Attacks(number=100, seed=5).prepare(table)
     outcome = attacked.attacked([maker.anonymize(table, NOTHING)], lambda part, turn: [maker.anonymize(part, NOTHING)])
     assert maker.remakes and not replace(maker, id="income", records="people").remakes

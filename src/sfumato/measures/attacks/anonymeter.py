@@ -58,7 +58,7 @@ from sfumato.measures.attacks.record_linkage import TOLERANCE as SAME
 from sfumato.measures.attacks.record_linkage import distance
 from sfumato.release.records import leaf_numbers
 from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.cancellation import check_cancelled
 from sfumato.runtime.kernels import kernel
 
 ROUNDS = 200
@@ -133,7 +133,7 @@ def multivariate(
         numbers = released[released[:, place] < sizes[place], place]
         medians[place] = np.median(numbers) if len(numbers) else -1.0
     for _ in range(ROUNDS):
-        look()
+        check_cancelled()
         rows = released[generator.integers(len(released), size=wanted)]
         chosen = np.sort(_some_columns(wanted, len(hierarchies), columns, generator), axis=1).astype(np.int32)
         lo = np.take_along_axis(rows, chosen, axis=1)
