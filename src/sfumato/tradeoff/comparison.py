@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.measures.all_measures import MEASURES
 from sfumato.measures.classification.classification import Classification
-from sfumato.runtime.arrays import Quiet
+from sfumato.runtime.arrays import RedactedRepr
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
@@ -93,7 +93,7 @@ VERDICTS = {
 
 
 @dataclass(frozen=True, repr=False)
-class Verdicts(Quiet):
+class Verdicts(RedactedRepr):
     """The worth of the releases of a map for the workload of its study."""
 
     map_: Map

@@ -33,7 +33,7 @@ from sfumato.measures.analysis.findings import Conclusion, Finding, analysis_mea
 from sfumato.measures.analysis.formulas import TABLE, formula, table
 from sfumato.measures.analysis.frames import Frames
 from sfumato.release.release import Published
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.cancellation import check_cancelled
 from sfumato.texts.catalogue import percent, refusal, t
 
 
@@ -235,7 +235,7 @@ class JudgedTable:
         for name in (*self.texts, *self.works):
             if name in without:
                 continue
-            look()
+            check_cancelled()
             try:
                 if name in self.works:
                     drawn = run_apart(name, self.works[name], frames, self.asked.seconds)

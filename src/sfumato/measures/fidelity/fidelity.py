@@ -41,7 +41,7 @@ from sfumato.measures.fidelity.associations import Products, Unit, association_e
 from sfumato.measures.fidelity.marginals import Places, Sampled, Truth, marginal_errors, sets_of_columns
 from sfumato.release.release import Published
 from sfumato.runtime.arrays import Codes, Counts, Numbers
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.cancellation import check_cancelled
 
 MOST = 0.25
 """The largest pMSE: always told apart."""
@@ -239,10 +239,10 @@ class Portrait:
             values["nist_score"] = 1000 * (1 - values["marginal_error_3"])
         pairs = min(len(errors), 2) - 1
         values["sample_equivalent"] = self.samples[pairs].equivalent(values[MARGINALS[pairs]])
-        look()
+        check_cancelled()
         cells = self.table.cells
         values["pmse"] = saturated(cells.counts / cells.records, released_shares(reading, cells))
-        look()
+        check_cancelled()
         released = products(reading, self.units)
         associated = associations(released)
         if len(self.columns) > 1:
