@@ -150,10 +150,8 @@ class View(RedactedRepr):
         places = self.placed(targets.known_codes)
         advantages = []
         if all(self.sources):
-            neighbours = min(self.options.neighbours, len(points))
-            advantages.append(
-                anonymeter.linkability(places[:members], places[members:], points, self.sources, neighbours, generator)
-            )
+            sides = places[:members], places[members:]
+            advantages.append(anonymeter.linkability(*sides, points, self.sources, generator))
         known = len(self.hierarchies) - len(self.sensitive)
         if not self.sensitive:
             return advantages

@@ -120,9 +120,6 @@ class Attacks(Configured):
     columns: Annotated[int, Option(least=2)] = 3
     """How many columns a predicate that singles out is about."""
 
-    neighbours: Annotated[int, Option(least=1, most=100)] = 1
-    """How many nearest records each of two sources takes to link a person."""
-
     draws: Annotated[int, Option(least=1)] = 3
     """How many draws of a noisy release are attacked."""
 
