@@ -262,6 +262,15 @@ class Cells(Quiet):
         return Histograms(self.sensitive, np.array([self.records]), joined[None, :].astype(np.int64), persons)
 
 
+def weighed_cells(cells: Cells, weights: Counts) -> Cells:
+    """Return cells with other weights than their records, without persons."""
+    sensitive = []
+    for place, each in enumerate(cells.sensitive):
+        counts = weighted_counts(cells.values[:, place], weights, each.size)
+        sensitive.append(replace(each, counts=counts, by_persons=None))
+    return Cells(cells.quasi, tuple(sensitive), cells.codes, cells.values, weights)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Histograms(Quiet):
     """For every group its size and its counts of each sensitive value, all attributes side by side."""

@@ -25,6 +25,7 @@ from sfumato.engines.spark.grouped import coded_rows, column_facts, counted_cell
 from sfumato.engines.spark.sources import LoadedFrame, collected, load, nested_kind, spoken
 from sfumato.engines.spark.values import SHORT, WHOLE, bare, framed, has_text, text_of
 from sfumato.engines.spark.write import LinkedCells, PublishedRows, SourceRows, published, save
+from sfumato.runtime.arrays import Counts
 from sfumato.texts.catalogue import refusal
 
 FEW_ROWS = 1000
@@ -179,17 +180,32 @@ class SparkEngine:
         return tuples_in(by_text(collected(linked.select("cell", *shown, "count")), len(shown) + 1))
 
     @translated
-    def pairs(self, column: str, link: str, most: int) -> protocol.Pairs:
+    def pairs(self, column: str, link: str, most: int, cells: NDArray[np.int64] | None = None) -> protocol.Pairs | int:
         """Count the pairs of a cell and a value; the distinct values are collected once and numbered."""
-        coded = self._coded(self._links[int(link)].codings, {"t": self._text(column)}).where("t IS NOT NULL")
-        cells = self._cells(link)
-        counted = cells.linked(coded.groupBy(*coded.columns).count(), cell=np.arange(len(cells.counts)))
+        kept = np.arange(len(self._links[int(link)].counts)) if cells is None else cells
+        counted = self._texts_of_cells(column, link, kept, cell=kept)
         if self.row_count > most and (number := self._number(counted)) > most:
-            raise protocol.too_many_pairs(self.origin, column, number, most)
-        values = by_text(collected(coded.select("t").distinct()), 1)
+            return number
+        values = by_text(collected(counted.select("t").distinct()), 1)
         numbered = self._session.createDataFrame(values.append_column("u", pa.array(np.arange(values.num_rows))))
         table = collected(counted.join(numbered, "t").select("cell", "u", "count"))
         return protocol.Pairs(*map(numbers_in, table.columns))
+
+    @translated
+    def person_counts(self, column: str, link: str, group: Counts, value: Counts) -> protocol.PersonCounts:
+        """Count the persons that a column names, by the group and the value of each cell; group -1 is skipped."""
+        kept = np.flatnonzero(group >= 0)
+        texts = self._texts_of_cells(column, link, kept, g=group[kept], v=value[kept])
+        rows = texts.groupBy("g", "v", "t").sum("count").toDF("g", "v", "t", "n")
+        whole = "CAST(CAST(n AS DECIMAL(19, 0)) * 1099511627776 DIV total AS DECIMAL(19, 0))"
+        query = protocol.WEIGHTS.format(whole=whole, rows="{rows}")
+        table = collected(self._session.sql(query, rows=rows))
+        return protocol.PersonCounts(*(values.to_numpy() for values in table.columns))
+
+    def _texts_of_cells(self, column: str, link: str, cells: Counts, **numbers: Counts) -> Any:
+        """Count the texts of a column in some cells, with numbers of these."""
+        coded = self._coded(self._links[int(link)].codings, {"t": self._text(column)}).where("t IS NOT NULL")
+        return self._cells(link).linked(coded.groupBy(*coded.columns).count(), cells, **numbers)
 
     @translated
     def write(self, placement: protocol.Placement, layout: protocol.Layout, path: Path, format: str) -> int:
