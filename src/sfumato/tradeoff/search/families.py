@@ -1,6 +1,6 @@
 """Candidates that a tuner can propose: families of makers with one parameter, and cut vectors (Dewri et al. 2011).
 
-**Cut vectors.** If the axes are k and a loss, both can be counted without making a release: the evolutionary search
+**Cut vectors.** If the axes are k and a loss, both can be counted without making a release. The evolutionary search
 runs a few generations at a time, and new points of its archive are added to the map. For other axes each release must
 be made and measured. Then the tuner's own points are the archive: first seeds (full-domain recoding and Mondrian), then
 single steps from vectors on the frontier.
