@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Self, get_args
 import numpy as np
 
 from sfumato.config.options import Configured, Option, check_choice, check_number, without_seed
-from sfumato.data.cells import Assignment, Cells, Histograms, ranges, weighed_cells
+from sfumato.data.cells import Assignment, Cells, Histograms, ranges
 from sfumato.data.persons import WHOLE, EnginePersons
 from sfumato.data.reading import AllowedRanges, Ranges, Table, coarser
 from sfumato.errors import BadInputError, InfeasibleError
@@ -216,16 +216,19 @@ class Anonymizer(ReleaseMaker, ABC):
         values = tuple(part for part in requirement.parts if part.about_sensitive)
         wanted = All((KAnonymity((requirement.of_persons.k - 1) * WHOLE + 1), *values))
         for tried in range(1, TRIES + 1):
-            counted, weighed = replace(table, roles=roles), weighed_cells(cells, weights.copy())
-            vars(counted)["_counted"] = weighed, table.dropped, table.link
+            counted, group = replace(table, roles=roles), np.full(cells.size, -1, np.int64)
+            vars(counted)["_counted"] = replace(cells, counts=weights.copy(), persons=None), table.dropped, table.link
             try:
-                release = self.release(counted, wanted, form, int(share * weighed.records)).of_table(table)
+                found = self.release(counted, wanted, form, int(share * weights.sum()))
             except InfeasibleError:
                 break
+            group[found.assignment.cell], sensitive = found.assignment.group, found.histograms is not None
+            ends = found.boxes.lo, found.boxes.hi
+            release = generalization(table, cells.assigned(group), *ends, sensitive, ranges=None)
             bad = np.concatenate([groups for _, groups in failing(release, requirement)[1]])
             if not len(bad) and release.suppressed <= budget:
-                details = {**release.details, "persons_in_engine": t("release.by_fractions", tried=tried)}
-                return replace(release, details=details)
+                details = {**found.details, "persons_in_engine": t("release.by_fractions", tried=tried)}
+                return replace(release, levels=found.levels, details=details)
             fails = release.assignment.cell[np.isin(release.assignment.group, bad)]
             weights[fails] = np.maximum(weights[fails] // 2, 1)
             share *= min(1, 0.9 * budget / max(release.suppressed, 1)) if release.suppressed > budget else 1

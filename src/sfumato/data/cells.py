@@ -256,19 +256,7 @@ class Cells(Quiet):
     @cached_property
     def baseline(self) -> Histograms:
         """The histograms of the whole table as one group."""
-        counts = [attribute.counts for attribute in self.sensitive]
-        joined = np.concatenate(counts) if counts else np.zeros(0, np.int64)
-        persons = self.group_persons(self.assigned(np.zeros(self.size, np.int64)), 1)
-        return Histograms(self.sensitive, np.array([self.records]), joined[None, :].astype(np.int64), persons)
-
-
-def weighed_cells(cells: Cells, weights: Counts) -> Cells:
-    """Return cells with other weights than their records, without persons."""
-    sensitive = []
-    for place, each in enumerate(cells.sensitive):
-        counts = weighted_counts(cells.values[:, place], weights, each.size)
-        sensitive.append(replace(each, counts=counts, by_persons=None))
-    return Cells(cells.quasi, tuple(sensitive), cells.codes, cells.values, weights)
+        return self.histograms(self.assigned(np.zeros(self.size, np.int64)), 1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -232,16 +232,6 @@ class Release(Grouped):
 
     def __repr__(self) -> str:
         return f"<Release: {self.form} of {', '.join(quasi.name for quasi in self.cells.quasi)}>"
-
-    def of_table(self, table: Table) -> Release:
-        """Return the same groups of whole cells of a table that counts these otherwise."""
-        group = np.full(table.cells.size, -1, np.int64)
-        group[self.assignment.cell] = self.assignment.group
-        assignment = table.cells.assigned(group)
-        histograms = None if self.histograms is None else table.cells.histograms(assignment, self.groups)
-        sizes = assignment.sizes(self.groups)
-        boxes = replace(self.boxes, mass=sizes)
-        return replace(self, table=table, assignment=assignment, boxes=boxes, sizes=sizes, histograms=histograms)
 
     @property
     def records(self) -> int:
