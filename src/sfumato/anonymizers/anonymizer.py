@@ -21,7 +21,7 @@ from sfumato.release.release import FORMS, Form, Grouped, Release, bucketization
 from sfumato.requirements._predicates import SIZE
 from sfumato.requirements.requirement import All, KAnonymity, Requirement
 from sfumato.runtime.arrays import Counts
-from sfumato.texts.catalogue import refusal, t
+from sfumato.texts.catalogue import refusal, t, texts
 
 TRIES = 12
 """How often groups are searched with a bound before nothing is found."""
@@ -105,11 +105,18 @@ class ReleaseMaker(Configured):
     people: ClassVar[bool] = True
     """Whether its rows represent people, so that measures that count people are defined."""
 
-    foreign: ClassVar[bool] = False
+    external: ClassVar[bool] = False
     """Whether it was made elsewhere, so that nothing is promised of it."""
 
     remakes: ClassVar[bool] = True
     """Whether it makes a release of another table as well: a file that was brought stays what it is."""
+
+    def __init_subclass__(cls) -> None:
+        """Take its texts from the catalogue (`anonymizers.toml`, by the name of the class)."""
+        for id, text in texts("anonymizers").items():
+            owner, part = id.split(".")[1:]
+            if owner == cls.__name__:
+                setattr(cls, part, text)
 
     @property
     def described_in_words(self) -> str:

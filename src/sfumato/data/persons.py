@@ -20,7 +20,7 @@ from sfumato.data.hierarchies.notation import read_date
 from sfumato.engines.protocol import Engine, Pairs, PersonCounts
 from sfumato.errors import BadInputError
 from sfumato.runtime._kernel_helpers import members_by
-from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers, Quiet
+from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers, RedactedRepr
 from sfumato.runtime.kernels import kernel
 from sfumato.texts.catalogue import refusal, t
 
@@ -43,7 +43,7 @@ MOSTLY = 0.9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PersonPairs(Quiet):
+class PersonPairs(RedactedRepr):
     """The number of records of each person in each cell: pairs in the order of persons."""
 
     cell: Codes
@@ -240,7 +240,7 @@ class EnginePersons(PersonPairs):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupPersons(Quiet):
+class GroupPersons(RedactedRepr):
     """The persons of every group and their sensitive values, for whole cells; see `count_values`.
 
     Everything is counted on demand.

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 from sfumato.config.options import check_choice
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
-from sfumato.texts.catalogue import number, refusal
+from sfumato.texts.catalogue import number, refusal, t
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
@@ -50,7 +50,7 @@ class Bound:
             raise BadInputError(f"the bound on {self.measure} must be a number, not {self.value!r}")
 
     def __str__(self) -> str:
-        return f"{self.measure} at {'most' if self.side == 'max' else 'least'} {number(self.value)}"
+        return t(f"bound.{self.side}", measure=self.measure, value=number(self.value))
 
     @property
     def is_given(self) -> bool:
