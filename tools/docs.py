@@ -113,7 +113,8 @@ def claim_list(claims: list[dict[str, Any]]) -> str:
     """Write the claims of a kind as a list: the verdict, the paper's words and their place, ours, and why."""
     lines = []
     for claim in claims:
-        printed = f": \u201c{plain(claim['paper'])}\u201d ({claim['place']})" if claim["place"] else ""
+        words = claim["paper"] if isinstance(claim["paper"], str) else plain(claim["paper"])
+        printed = f": \u201c{words}\u201d ({claim['place']})" if claim["place"] else ""
         told = [f"Tested: {claim['claim']}.", f"Ours: {plain(claim['ours'])}."]
         told += [f"{label}: {claim[key]}." for key, label in WHY.items() if claim[key]]
         lines.append(f"- **{claim['verdict']}** `{claim['id']}`{printed}")
