@@ -514,6 +514,32 @@ def test_what_another_release_beats_in_identity_attribute_and_counts_is_not_reco
     for values in ((0.05, 0.1, 0.4), (0.04, 0.2, 0.4), (0.04, 0.1, 0.5)):  # as good in one of the three
         assert make_map(beaten, release("other", 0.02, *values)).choose().point.id == "beaten"
 
+    def detailed(point, loss):
+        return replace(point, measures={**point.measures, "loss": loss})
+
+    for loss, id in ((0.3, "best"), (0.4, "beaten")):  # coarser columns do not beat
+        assert make_map(detailed(beaten, 0.35), detailed(best, loss)).choose().point.id == id
+
+
+def test_the_choice_says_why_a_more_careful_recipient_gets_none():
+    below = [p for p in PEOPLE.points if p.id not in ("safe", "fair", "coarse")]
+    assert make_map(*below).choose().why[0].startswith(
+        "Not 'public': no release on this map is fit and useful. The recipient is 'partner'"
+    )
+    whole = make_point("whole", anonymizer="without-quasi", k=40, l_frequency=1.6, l_distinct=5, p_loss=0.0, u_loss=0.05)
+    about = {"records": 40, "sensitive": ["illness"]}
+    choice = Map(PEOPLE.study, (*below, whole), about).choose()
+    assert choice.why[0].startswith(
+        "Not 'public': No release of this table can have l_frequency at least 2 unless at least 10 records (25.0 %) "
+        "are left out: 62.5 % of the 40 records have the same value of 'illness'"
+    )
+    assert "What a publisher does then" not in choice.why[0] and "The recipient is 'partner'" in choice.why[0]
+    with pytest.raises(NothingFitsError) as failed:
+        Map(PEOPLE.study, (*below, whole), about).choose(recipient="public")
+    *_, nearest, named = str(failed.value).splitlines()
+    assert "whole" not in nearest, "the trivial release is no repair"
+    assert named == "  Nearest fit: five is fit for 'partner'; `sfumato choose DIR --for partner` explains it."
+
 
 def test_differential_privacy_is_bounded_by_its_epsilon():
     def noisy(id, epsilon):

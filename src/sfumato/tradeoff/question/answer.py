@@ -11,7 +11,7 @@ a further point only adds releases, so neither makes an answer worse.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, reduce
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -144,11 +144,14 @@ def choose(
     bounds, allowed = questions.given_bounds(largest, least), frozenset(allow)
     if bounds or prefer or by or recipient:
         return _Answer(map_, _question(map_, bounds, prefer, by, recipient, axes, allowed)).choice()
-    answers = [_Answer(map_, _question(map_, [], None, None, name, axes, allowed)) for name in RECIPIENTS]
-    for answer in answers:
+    passed: list[str] = []
+    for name in RECIPIENTS:
+        answer = _Answer(map_, _question(map_, [], None, None, name, axes, allowed))
         if answer.inside and not answer.is_useless:
-            return answer.choice()
-    raise answers[-1].nothing_fits(t("reason.fit_for_nobody", names=RECIPIENTS))
+            choice = answer.choice()
+            return replace(choice, why=(" ".join([*passed, choice.why[0]]), *choice.why[1:]))
+        passed.append(answer.passed_over)
+    raise answer.nothing_fits(t("reason.fit_for_nobody", names=RECIPIENTS))
 
 
 @dataclass(frozen=True, repr=False)
@@ -291,6 +294,14 @@ class _Answer(Quiet):
         kept = {point.id: self._kept(self._scale, point) for point in self.inside if not point.is_baseline}
         return all(share is not None and share.is_useless for share in kept.values())
 
+    @property
+    def passed_over(self) -> str:
+        """Why a recipient gets no recommendation: a bound that no release can keep, or that none of the map keeps."""
+        asked = self.question
+        never = next((text for bound in asked.bounds if (text := impossible(self.map_, bound))), "")
+        cause = never.partition(t("ceiling.then"))[0].strip() or t("reason.none_fit")
+        return t("reason.passed_over", recipient=asked.recipient, cause=cause)
+
     @cached_property
     def _scale(self) -> Scale | None:
         return Scale.of(self.map_.points, self._curve)
@@ -395,7 +406,9 @@ class _Answer(Quiet):
 
     def nothing_fits(self, first: str = "") -> NothingFitsError:
         """Return the error with its reasons, behind a first sentence if one is given."""
-        asked, releases = self.question, self._releases
+        asked = self.question
+        better = [point for point in self._releases if not (asked.recipient and point.is_baseline)]
+        releases = better or self._releases
         if self.inside:
             ids = [point.id for point in self.inside]
             return NothingFitsError(f"{first}\n{t('reason.useless', ids=ids, n=len(ids))}")
@@ -411,7 +424,17 @@ class _Answer(Quiet):
         nearest = questions.nearest_point(releases, asked.bounds)
         never = [sentence for bound in asked.bounds if (sentence := impossible(self.map_, bound))]
         reason = reasons.nothing_fits(asked.bounds, relax, nearest, asked.recipient, never)
-        return NothingFitsError(f"{first}\n{reason}".strip(), relax, nearest, never)
+        return NothingFitsError(f"{first}\n{reason}{self._next_recipient()}".strip(), relax, nearest, never)
+
+    def _next_recipient(self) -> str:
+        """Name the release for the next less careful recipient that has one, on a line of its own."""
+        names = list(RECIPIENTS)
+        for name in names[names.index(self.question.recipient) + 1 :] if self.question.recipient else ():
+            answer = _Answer(self.map_, _question(self.map_, [], None, None, name, None, self.question.allow))
+            if answer.inside and not answer.is_useless:
+                point = answer._best(answer.inside)[0]
+                return "\n" + t("reason.next_recipient", point=point.id, name=name)
+        return ""
 
 
 def _compared(asked: Choice | _Question) -> tuple[str, ...]:
@@ -424,12 +447,20 @@ def _costs(point: Point, names: Sequence[str]) -> tuple[float, ...]:
     return tuple(cost(name, point.measures[name]) if point.has([name]) else inf for name in names)
 
 
-AT_ONCE = (("prosecutor", "itemset_risk"), ("p_loss", "attack_accuracy"), ("query_error", "are", "joint_query_error"))
-"""Identity risk, attribute risk and error of counts: the first measure of each that both releases have."""
+AT_ONCE = (
+    ("prosecutor", "itemset_risk"),
+    ("p_loss", "attack_accuracy"),
+    ("query_error", "are", "joint_query_error"),
+    ("loss", "ncp"),
+)
+"""Identity risk, attribute risk, error of counts and loss of detail: the first measure of each that both have."""
 
 
 def beats_at_once(one: Point, other: Point) -> bool:
-    """Return whether a release is better in identity risk, attribute risk and error of counts, as far as measured."""
+    """Return whether a release is better in identity and attribute risk, counts and detail, as far as measured.
+
+    Without detail, a release with columns that are `*` would beat others by random counts alone.
+    """
     names = [next((name for name in several if one.has([name]) and other.has([name])), None) for several in AT_ONCE]
     known = [name for name in names if name is not None]
     better = zip(_costs(one, known), _costs(other, known), strict=True)
