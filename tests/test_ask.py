@@ -369,21 +369,25 @@ def folder(tmp_path):
     return tmp_path
 
 
+ALONE = ("--search", 0)
+"""The map alone, without a search."""
+
+
 def test_the_command_answers_and_says_how_to_publish(folder, monkeypatch):
-    code, out, _ = run("ask", folder, "k within loss 0.25 or loss 0.45 by suppression", "--details")
-    assert "With loss 0.45 also:" in run("ask", folder, "k within loss 0.25 or loss 0.45 by suppression")[1]
+    code, out, _ = run("ask", folder, *ALONE, "k within loss 0.25 or loss 0.45 by suppression", "--details")
+    assert "With loss 0.45 also:" in run("ask", folder, *ALONE, "k within loss 0.25 or loss 0.45 by suppression")[1]
     assert code == 0 and "point 00000020: k 20 at loss 0.25" in out
     assert "With loss 0.45 also:\n  - 00000040: k 40" in out and "no record suppressed: 00000010: k 10" in out
     assert f"sfumato release {folder} --point 00000020 --to release-00000020.csv" in out
-    code, out, _ = run("ask", folder, "k within loss 0.25 and suppressed 0", "--json")
+    code, out, _ = run("ask", folder, *ALONE, "k within loss 0.25 and suppressed 0", "--json")
     values = json.loads(out)
     assert code == 0 and values["answer"]["id"] == "00000010" and values["answer"]["measures"]["k"] == 10
     assert "k 10 at loss 0.1" in values["answer"]["words"]
     assert [(each["side"], each["measures"]["k"]) for each in values["neighbours"]] == [("cheaper", 5)]
     assert values["bound"] is None and values["why_no_bound"].startswith("Not known")
-    code, out, err = run("ask", folder, "k within loss 0.01")
+    code, out, err = run("ask", folder, *ALONE, "k within loss 0.01")
     assert code == 1 and out == "" and "With loss 0.05 instead of 0.01 00000005 would fit" in err
-    code, out, _ = run("ask", folder, "k within loss 0.01", "--json")
+    code, out, _ = run("ask", folder, *ALONE, "k within loss 0.01", "--json")
     values = json.loads(out)
     assert code == 1 and values["answer"] is None and values["command"] is None
     assert values["neighbours"][0]["side"] == "dearer" and values["neighbours"][0]["measures"]["k"] == 5
@@ -399,7 +403,7 @@ def test_choose_within_a_loss_is_the_same_question(folder, monkeypatch):
     ]
     for (options, text), json_too in product(pairs, [[], ["--json"]]):
         chosen = run("choose", folder, *options, *json_too)
-        assert chosen == run("ask", folder, text, *json_too)
+        assert chosen == run("ask", folder, *ALONE, text, *json_too)
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,7 @@ from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement
 from sfumato.runtime._kernel_helpers import drawing_state
 from sfumato.runtime.arrays import Codes, Counts
 from sfumato.runtime.kernels import kernel
+from sfumato.texts.catalogue import t
 
 WORD = 63
 """Bits of a place on the curve that are kept in one number."""
@@ -241,7 +242,7 @@ class Hilbert(Anonymizer):
     def account(self, release: Release) -> list[str]:
         """Say how far a loss that was allowed has been used."""
         reached = release.details.get("reached")
-        return [f"Within the loss that was allowed, every group even satisfies: {reached}"] if reached else []
+        return [t("notice.reached_within", reached=reached, within=self.within)] if reached else []
 
 
 def stricter(requirement: Requirement, step: int) -> Requirement:

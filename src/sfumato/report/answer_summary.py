@@ -13,6 +13,7 @@ from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.answer import Choice, Reply, in_numbers, within
 from sfumato.tradeoff.question.best_possible import Optimum, surpassed
 from sfumato.tradeoff.question.knee import Step
+from sfumato.tradeoff.question.question import Question
 from sfumato.tradeoff.question.reasons import both
 from sfumato.tradeoff.question.recipients import is_unchanged, unpublishable_reason, warnings
 
@@ -37,6 +38,7 @@ def reply_values(reply: Reply, map_: Map, folder: Path) -> dict[str, Any]:
         "why_no_bound": bound_words(reply, map_) if reply.bound is None else None,
         "relaxed": [_values(point, place_words(point, reply)) for point in reply.bought],
         "by_maker": [{"maker": maker, **_row(point, reply)} for maker, point in reply.by_maker],
+        "tried": tried_words(reply, map_),
         "by_suppression": [{"suppressed": share, **_row(point, reply)} for share, point in reply.by_suppression],
         "why": [] if answer is not None else list(nothing_fits(reply)),
         "weights": map_.about.get("weights", {}),
@@ -63,6 +65,7 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
         (f"{side}: {place_words(point, reply)}" for side, point in around.items() if point is not None),
     )
     yield from _asked_besides(reply)
+    yield from section(t("reply.what_tried"), [tried_words(reply, map_)])
     yield from section(t("reply.how_far"), [bound_words(reply, map_)])
     yield from section(t("reply.what_loss"), weights_sentences(map_))
     yield from section(t("reply.what_does"), note_words(reply))
@@ -78,6 +81,7 @@ def reply_brief(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
     _, *facts = summary.brief_lines(map_, answer)
     yield from facts
     yield from _asked_besides(reply)
+    yield wrapped(tried_words(reply, map_), width=summary.SHORT).lstrip()
     if reply.bound is not None:
         yield wrapped(t("brief.bound", bound=bound_words(reply, map_)), width=summary.SHORT).lstrip()
     yield t("brief.publish", command=summary.release_command(folder, map_, answer))
@@ -143,6 +147,24 @@ def bound_words(reply: Reply, map_: Map) -> str:
     return t("reply.not_known", asked=asked[0])
 
 
+MOST_NAMED = 5
+"""The most anonymizers that the sentence about what was tried names."""
+
+
+def tried_words(reply: Reply, map_: Map) -> str:
+    """Describe how many releases were tried, with the best of each anonymizer, or the nearest outside the bounds."""
+    name = reply.question.asked[0]
+    points = [point for point in map_.points if point.status == "measured" and not point.is_baseline]
+    inside = {id(point) for point in within((point for _, point in reply.tried), reply.question.bounds)}
+    fit = [f"{maker} {number(point.measures[name])}" for maker, point in reply.tried if id(point) in inside]
+    more = [t("reply.tried_more", n=len(fit) - MOST_NAMED)] if len(fit) > MOST_NAMED else []
+    left = [
+        f"{maker} ({in_numbers(point, reply.question)})" for maker, point in reply.tried if id(point) not in inside
+    ][:MOST_NAMED]
+    beyond = t("reply.tried_beyond", makers=left) if left else ""
+    return t("reply.tried", n=len(points), name=name, best=[*fit[:MOST_NAMED], *more], beyond=beyond)
+
+
 def note_words(reply: Reply) -> Iterator[str]:
     """Describe the omitted releases with reasons."""
     if refused := [point for point in reply.refused if point.anonymizer != "original"]:
@@ -200,7 +222,14 @@ def choice_brief(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     why, *_ = choice.why or [""]
     texts = [t("brief.why", why=why), *(t("brief.caution", text=text) for text in choice.warnings[:1])]
     yield from (wrapped(text, width=summary.SHORT).lstrip() for text in texts)
+    if choice.prefer and any(bound.is_given for bound in choice.bounds):
+        yield wrapped(t("brief.map_alone", question=question_of(choice)), width=summary.SHORT).lstrip()
     yield t("brief.publish", command=command)
+
+
+def question_of(choice: Choice) -> str:
+    """Return the question that `ask` answers by a search within the bounds of a choice."""
+    return str(Question((choice.prefer or choice.axes[1],), choice.bounds))
 
 
 def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:

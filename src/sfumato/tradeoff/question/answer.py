@@ -10,7 +10,7 @@ a further point only adds releases, so neither makes an answer worse.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, reduce
 from math import inf, isfinite
@@ -500,6 +500,9 @@ class Reply(Quiet):
     by_maker: tuple[tuple[str, Point | None], ...]
     """The best release of each maker, best first; None for a maker without a fitting release."""
 
+    tried: tuple[tuple[str, Point], ...]
+    """The best release of each anonymizer with its own settings; if none fits, the one with the least excess."""
+
     by_suppression: tuple[tuple[float, Point | None], ...]
     """By maximum share of suppressed records, the best release, if it differs."""
 
@@ -587,7 +590,8 @@ class _Asked(Quiet):
             cheaper,
             dearer,
             tuple(point for point in more if not self._offered(point, best)),
-            self._by_maker(counted) if "maker" in question.by else (),
+            self._best_by(counted, lambda maker: maker.name) if "maker" in question.by else (),
+            self._tried(counted),
             self._by_suppression(counted) if "suppression" in question.by else (),
             optimum(self.map_, question, best[0]) if best else None,
             tuple(point for point in within(known, question.bounds) if unpublishable_reason(point)),
@@ -648,14 +652,26 @@ class _Asked(Quiet):
         dearer = min(beyond, key=lambda point: (paid(point), self._order(point)), default=None)
         return cheaper, dearer
 
-    def _by_maker(self, counted: Sequence[Point]) -> tuple[tuple[str, Point | None], ...]:
-        names = dict.fromkeys(point.candidate.anonymizer.name for point in counted)
+    def _best_by(self, counted: Sequence[Point], key: Callable[[Any], str]) -> tuple[tuple[str, Point | None], ...]:
+        of_each: dict[str, list[Point]] = {}
+        for point in counted:
+            of_each.setdefault(key(point.candidate.anonymizer), []).append(point)
         first: dict[str, Point | None] = {}
-        for name in names:
-            best = self._best([p for p in counted if p.candidate.anonymizer.name == name], self.question.bounds)
+        for name, points in of_each.items():
+            best = self._best(points, self.question.bounds)
             first[name] = best[0] if best else None
         some = sorted(((name, p) for name, p in first.items() if p), key=lambda entry: self._order(entry[1]))
         return (*some, *((name, None) for name, point in first.items() if point is None))
+
+    def _tried(self, counted: Sequence[Point]) -> tuple[tuple[str, Point], ...]:
+        own = [point for point in counted if not point.is_baseline]
+        best = self._best_by(own, _called)
+        missed = {name: [point for point in own if _called(point.candidate.anonymizer) == name] for name, _ in best}
+
+        def excess(point: Point) -> tuple[object, ...]:
+            return (sum(bound.excess(point) for bound in self.question.bounds), *self._order(point))
+
+        return tuple((name, point or min(missed[name], key=excess)) for name, point in best)
 
     def _by_suppression(self, counted: Sequence[Point]) -> tuple[tuple[float, Point | None], ...]:
         others = [bound for bound in self.question.bounds if bound.measure != questions.SHARE]
@@ -675,6 +691,10 @@ class _Asked(Quiet):
             )
             for b in bounds
         )
+
+
+def _called(maker: Any) -> str:
+    return str(maker.public)
 
 
 def within(points: Iterable[Point], bounds: Sequence[questions.Bound]) -> list[Point]:

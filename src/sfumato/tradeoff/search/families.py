@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.anonymizers import anonymizer
-from sfumato.anonymizers.anonymizer import Dial, ReleaseMaker, size_dial
+from sfumato.anonymizers.anonymizer import Dial, ReleaseMaker, loss_of, size_dial
 from sfumato.anonymizers.cut_vector.cut_vector import Bits, CutSpace, CutVector
-from sfumato.anonymizers.hilbert import Hilbert
+from sfumato.anonymizers.hilbert import ROUNDING
 from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, candidate_maker
 from sfumato.anonymizers.items.items_of_groups import NoMerging, merging
 from sfumato.data.cells import Sensitive, find_sensitive
@@ -30,13 +30,16 @@ from sfumato.data.dataset import MixedTable
 from sfumato.data.declaration import ATTRIBUTES, ITEMS
 from sfumato.data.items import Baskets
 from sfumato.data.reading import Table
+from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.release import FORMS
 from sfumato.requirements import items as item_requirements
 from sfumato.requirements import requirement as requirements
+from sfumato.runtime.threads import together
 from sfumato.tradeoff.question.best_possible import Decided
-from sfumato.tradeoff.question.question import Bound
+from sfumato.tradeoff.question.question import SHARE, Bound
 from sfumato.tradeoff.question.recipients import ABOUT_HIDING
 from sfumato.tradeoff.search._enumeration import Enumeration, Frontier
+from sfumato.tradeoff.search._partitions import best_of_all_partitions, largest_within
 from sfumato.tradeoff.search._variation import mutate, tree_of
 from sfumato.tradeoff.search.pareto import NSGA2, Search, search_of, seeds
 from sfumato.tradeoff.search.problems import MeasuredProblem, Problem2
@@ -247,7 +250,9 @@ class Family:
             return None
         owner = parts[self.places[0]] if self.places else candidate.anonymizer
         value: float | None = getattr(owner, self.dial.field, None)
-        return value if value is not None and self.at(value) == candidate else None
+        if value is None or (self.dial.whole and not float(value).is_integer()):
+            return None
+        return value if self.at(value) == candidate else None
 
     def at(self, value: float) -> Any:
         """Return the member of the family with a value of the parameter."""
@@ -268,6 +273,26 @@ class Family:
         return replace(
             self, example=replace(self.example, requirement=wanted), places=tuple(place + more for place in self.places)
         )
+
+    def races(self, table: Table, plan: SearchPlan) -> bool:
+        """Return whether it promises k alone besides what a plan requires, and makes a release in a short time."""
+        maker, example = self.example.anonymizer, self.example
+        lattice = math.prod(quasi.hierarchy.height + 1 for quasi in table.cells.quasi) if maker.has_lattice else 0
+        timed = getattr(maker, "seconds", None) is not None
+        *others, last = example.requirement.parts
+        is_k = isinstance(last, requirements.KAnonymity) and set(others) <= set(plan.joined(last).parts)
+        return is_k and bool(self.places) and example.form == FORMS[0] and lattice <= RACED_LATTICE and not timed
+
+    def largest_within(self, table: Table, allowed: float, start: int = 2) -> int | None:
+        """Return the largest k of a member that loses at most a share; None if the one at `start` does not."""
+
+        def loss(k: int) -> float:
+            try:
+                return loss_of(self.at(k).repeatable().make(table)) / table.cells.records
+            except (InfeasibleError, BadInputError):
+                return math.inf
+
+        return largest_within(loss, allowed + ROUNDING, int(self.dial.most), start)
 
     @property
     def key(self) -> str:
@@ -353,6 +378,10 @@ def promises(part: Any) -> tuple[str, ...]:
 LOSSES = ("loss", "generalization_loss")
 
 
+def no_bound() -> None:
+    """Know no bound."""
+
+
 def no_cuts() -> None:
     """Propose no cut vectors."""
 
@@ -374,6 +403,9 @@ class Proposals:
     most_cuts: int | None = None
     """The maximum number of cut vectors."""
 
+    bound: Callable[[], Decided | None] = no_bound
+    """Returns a bound on what any release can have, whoever makes it, if one is known for the question."""
+
 
 def proposals(study: Study, data: Any, aim: Aim, workers: int | None) -> Proposals:
     """Return the possible candidates besides those of the study."""
@@ -389,19 +421,28 @@ def table_proposals(study: Study, table: Table, aim: Aim, workers: int | None) -
     """
     plan, private, persons = study.search or SearchPlan(), "epsilon" in aim.names, table.roles.person is not None
     exact = () if ABOUT_HIDING.isdisjoint(aim.names) else ("bucketization",)
+    shares = [bound.value for bound in aim.bounds if (bound.measure, bound.side) == (SHARE, "max")]
+    families = tuple(
+        family
+        for family in families_of(study, table, private, (0.0, *shares) if shares else SUPPRESSED)
+        if family.example.form not in exact
+        and (family.example.anonymizer.noisy or not private)
+        and not (persons and _counts_records(family.example))
+    )
     return Proposals(
         ends_of(study),
-        tuple(
-            family
-            for family in families_of(study, table, private)
-            if family.example.form not in exact
-            and (family.example.anonymizer.noisy or not private)
-            and not (persons and _counts_records(family.example))
-        ),
-        tuple(straight(aim, table, plan)),
+        families,
+        tuple(straight(aim, table, families, plan)),
         no_cuts if private else lambda: cuts_of(study, table, aim.names, workers),
         plan.points,
+        lambda: _bound(aim, table),
     )
+
+
+def _bound(aim: Aim, table: Table) -> Decided | None:
+    """Return the bound on k within the allowed loss, if that is asked for."""
+    losses = [bound.value for bound in aim.bounds if (bound.measure, bound.side) == ("loss", "max")]
+    return best_of_all_partitions(table.cells, losses[0]) if aim.asked and "k" in aim.axes and losses else None
 
 
 def _counts_records(candidate: Candidate) -> bool:
@@ -410,21 +451,60 @@ def _counts_records(candidate: Candidate) -> bool:
     return not counts or any(part.about_sensitive for part in candidate.requirement.parts)
 
 
-def straight(aim: Aim, table: Table, plan: SearchPlan) -> list[Candidate]:
-    """List candidates that answer a question directly: the largest k within a loss along the Hilbert curve."""
-    losses = [bound.value for bound in aim.bounds if bound.measure in LOSSES and bound.side == "max"]
-    persons = table.roles.person is not None
-    if "k" not in aim.axes or not losses or table.shared or persons or table.cells.records < 2:
+SLOW, SLOWEST = 5.0, 20.0
+"""The efforts of makers that only try to beat the others' largest k, and of those that try it with one release."""
+
+RACED_LATTICE = 50_000
+"""The largest lattice that a race searches in full."""
+
+
+def straight(aim: Aim, table: Table, families: Sequence[Family], plan: SearchPlan) -> list[Candidate]:
+    """List what answers a question directly: of each family of k-anonymity the member that promises its bounds.
+
+    If it asks for the largest k within a loss, that is the member with the largest k, and the largest k comes first.
+    Only losses are computed, not measures. A slow maker only has a member with a larger k than the others reach; it
+    shows whether that maker can have more.
+    """
+    if not aim.asked or table.cells.records < 4:
         return []
-    maker = Hilbert(within=float(f"{min(max(min(losses), 0.0), 1.0):.6g}"))
-    return [Candidate(maker, plan.joined(requirements.KAnonymity(2)))] if plan.proposes(maker.name) else []
+    parts = [*(plan.required.parts if plan.required else ()), *promising(aim.bounds, table)]
+    wanted = replace(plan, require=" & ".join(map(str, parts)) or None)
+    racing = [family.requiring(wanted) for family in families if family.races(table, plan)]
+    losses = [bound.value for bound in aim.bounds if bound.measure in LOSSES and bound.side == "max"]
+    least = max([2, *(math.ceil(bound.value) for bound in aim.bounds if (bound.measure, bound.side) == ("k", "min"))])
+    if aim.axes[:1] != ("k",) or not losses:
+        return [family.at(least) for family in racing if least <= family.dial.most]
+    quick = [family for family in racing if family.effort < SLOW]
+    reached = together(lambda family: family.largest_within(table, min(losses)) or 1, quick)
+    found, most = [(k, family) for k, family in zip(reached, quick, strict=True) if k > 1], max(reached, default=1)
+    beaten: list[tuple[int, Family]] = []
+    for family in sorted((each for each in racing if each.effort >= SLOW), key=lambda each: each.effort):
+        next_k = min(most + 1, int(family.dial.most))
+        more = family.largest_within(table, min(losses), next_k) if family.effort < SLOWEST else None
+        (found if more else beaten).append((more or next_k, family))
+        most = max(most, more or 1)
+    return [family.at(k) for k, family in (*sorted(found, key=lambda each: -each[0]), *beaten)]
+
+
+def promising(bounds: Iterable[Bound], table: Table) -> Iterator[requirements.Requirement]:
+    """Yield requirements that promise the bounds on l and on p_loss of a question, for every sensitive attribute."""
+    sensitive = [attribute.name for attribute in table.cells.sensitive]
+    for bound in bounds if sensitive else ():
+        family, _, variant = bound.measure.partition("_")
+        if family == "l" and bound.side == "min" and bound.value > 1:
+            least = math.ceil(bound.value) if variant == "distinct" else bound.value
+            yield from of_each(requirements.LDiversity(least, variant), sensitive).parts  # type: ignore[arg-type]
+        elif (bound.measure, bound.side) == ("p_loss", "max") and bound.value > 0:
+            yield from of_each(requirements.TCloseness(bound.value, "js"), sensitive).parts
 
 
 PRIVATE = "mst epsilon=1"
 """The mechanism for questions about epsilon."""
 
 
-def families_of(study: Study, table: Table, private: bool = False) -> list[Family]:
+def families_of(
+    study: Study, table: Table, private: bool = False, shares: Sequence[float] = SUPPRESSED
+) -> list[Family]:
     """List the families of a study's own candidates, then the offered ones in the forms and limits of the study.
 
     With `private`, a mechanism is first. Makers that the plan excludes are omitted. If the plan has a requirement,
@@ -433,7 +513,7 @@ def families_of(study: Study, table: Table, private: bool = False) -> list[Famil
     plan = study.search or SearchPlan()
     own = [candidate for candidate in study.candidates_of(table) if _varies(candidate.anonymizer)]
     forms = tuple(dict.fromkeys(candidate.form for candidate in own)) or FORMS
-    suppress = tuple(dict.fromkeys(candidate.suppress for candidate in own)) or SUPPRESSED
+    suppress = tuple(dict.fromkeys([*(candidate.suppress for candidate in own), *shares]))
     sensitive = [attribute.name for attribute in table.cells.sensitive]
     offered = (
         Candidate(maker, wanted, form, share)

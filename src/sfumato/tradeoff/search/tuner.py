@@ -374,7 +374,9 @@ class _Tuning:
             "unreached": len(self.wanted - set(shown)),
             "exhausted": self.tuner.exhausted,
         }
-        self.exploration.decide(() if self.tuner.cuts is None else self.tuner.cuts.decided)
+        bound = self.exploration.crew.do(self.proposals.bound)
+        decided = () if self.tuner.cuts is None else self.tuner.cuts.decided
+        self.exploration.decide([*decided, *([] if bound is None else [bound])])
         grown = self.exploration.study.grown(added)
         about = {"tuning": tuning, "notices": [*self.exploration.work.about["notices"], *notices]}
         return self.exploration.map(list(shown.values()), grown, about)
