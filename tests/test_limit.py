@@ -29,13 +29,11 @@ from sfumato.tradeoff.chart import map_chart
 from sfumato.tradeoff.exploration import explore as exploring
 from sfumato.tradeoff.exploration.explore import explore
 from sfumato.tradeoff.exploration.folder import read_map
-from sfumato.tradeoff.limit import Limit, ScoreBox, envelope, limit, revealed_loss
+from sfumato.tradeoff.limit import Limit, ScoreBox, best_of_all_partitions, envelope, limit, revealed_loss
 from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.question.answer import NothingFitsError
 from sfumato.tradeoff.question.best_possible import impossible
 from sfumato.tradeoff.question.question import Bound, Question
-from sfumato.tradeoff.search import _partitions
-from sfumato.tradeoff.search._partitions import best_of_all_partitions
 from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.study import Study
 from strategies import tries
@@ -439,7 +437,7 @@ def plain_loss(table, rows, groups, suppressed):
 
 @pytest.mark.parametrize("most_boxes", [8, 60, 1_000_000])
 def test_no_partition_of_a_tiny_table_beats_the_bound(tmp_path, monkeypatch, most_boxes):
-    monkeypatch.setattr(_partitions, "MOST_BOXES", most_boxes)
+    monkeypatch.setattr("sfumato.tradeoff.limit.MOST_BOXES", most_boxes)
     tight = 0
     for seed in range(12):
         draw = np.random.default_rng(seed)

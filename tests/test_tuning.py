@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from sfumato.anonymizers import anonymizer
-from sfumato.anonymizers.anonymizer import Dial
+from sfumato.anonymizers.anonymizer import Dial, largest_within
 from sfumato.anonymizers.hilbert import Hilbert
 from sfumato.commands.app import app
 from sfumato.data.bundled import load
@@ -29,7 +29,6 @@ from sfumato.tradeoff.limit import ScoreBox
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.question.question import Bound, Question
 from sfumato.tradeoff.search._enumeration import exact
-from sfumato.tradeoff.search._partitions import largest_within
 from sfumato.tradeoff.search.families import (
     CountedCuts,
     Family,

@@ -189,9 +189,6 @@ def choose(
     largest: Annotated[list[str], typer.Option("--max", metavar="MEASURE=NUMBER")] = [],  # noqa: B006
     least: Annotated[list[str], typer.Option("--min", metavar="MEASURE=NUMBER")] = [],  # noqa: B006
     prefer: Annotated[str | None, typer.Option(metavar="MEASURE")] = None,
-    loss: float | None = None,
-    relaxed: float | None = None,
-    suppress: float | None = None,
     recipient: Annotated[str | None, typer.Option("--for")] = None,
     by: str | None = None,
     axes: Annotated[str | None, typer.Option(metavar="RISK,UTILITY")] = None,
@@ -206,17 +203,6 @@ def choose(
     if knee and by not in (None, "knee"):
         raise refusal("knee_contradict_each_other", by=by)
     limits = {"max": read_bounds(largest, "--max"), "min": read_bounds(least, "--min")}
-    if loss is not None:
-        others = {"--knee": knee or None, "--for": recipient, "--by": by, "--axes": axes}
-        for option, value in others.items():
-            if value is not None:
-                raise refusal("loss_two_ways_choose", option=option)
-        map_ = read_map(folder)
-        tell_reply(map_.ask(_question(map_, loss, relaxed, suppress, prefer, limits)), map_, folder, as_json, details)
-        return
-    for option, given in {"--relaxed": relaxed, "--suppress": suppress}.items():
-        if given is not None:
-            raise refusal("belongs_question_about_loss", option=option)
     map_ = read_map(folder)
     tell_choice(
         map_,
@@ -230,22 +216,3 @@ def choose(
         allow=allow,
         axes=None if axes is None else [name.strip() for name in axes.split(",")],
     )
-
-
-def _question(
-    map_: Map,
-    loss: float,
-    relaxed: float | None,
-    suppress: float | None,
-    prefer: str | None,
-    limits: dict[str, dict[str, float]],
-) -> Question:
-    """Return the question about a loss; without a preference, about the measure that all releases require."""
-    from sfumato.tradeoff.question.answer import required
-    from sfumato.tradeoff.question.question import SHARE, Bound, Question, given_bounds
-
-    names = tuple(dict.fromkeys(name.strip() for name in (prefer or "").split(",") if name.strip()))
-    shares = [] if suppress is None else [Bound(SHARE, "max", suppress)]
-    bounds = (Bound("loss", "max", loss), *shares, *given_bounds(limits["max"], limits["min"]))
-    more = () if relaxed is None else (Bound("loss", "max", relaxed),)
-    return Question(names or required(map_), bounds, more)

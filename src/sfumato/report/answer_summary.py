@@ -37,9 +37,7 @@ def reply_values(reply: Reply, map_: Map, folder: Path) -> dict[str, Any]:
         "bound": None if reply.bound is None else vars(reply.bound) | {"words": bound_words(reply, map_)},
         "why_no_bound": bound_words(reply, map_) if reply.bound is None else None,
         "relaxed": [_values(point, place_words(point, reply)) for point in reply.bought],
-        "by_maker": [{"maker": maker, **_row(point, reply)} for maker, point in reply.by_maker],
         "tried": tried_words(reply, map_),
-        "by_suppression": [{"suppressed": share, **_row(point, reply)} for share, point in reply.by_suppression],
         "why": [] if answer is not None else list(nothing_fits(reply)),
         "weights": map_.about.get("weights", {}),
         "notes": list(note_words(reply)),
@@ -88,17 +86,11 @@ def reply_brief(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
 
 
 def _asked_besides(reply: Reply) -> Iterator[str]:
-    """Describe the further parts of the question: weaker bounds, anonymizers, suppressed shares."""
+    """Describe what weaker bounds of the question give."""
     if reply.question.relaxed:
         bought = [place_words(point, reply) for point in reply.bought]
         more = listed(bound.typed for bound in reply.question.relaxed)
         yield from section(t("reply.also", more=more), bought or [t("reply.nothing_better")])
-    yield from section(t("reply.maker"), (f"{maker}: {_place(point, reply)}" for maker, point in reply.by_maker))
-    rows = ((t("reply.most_2", s=s) if s else t("reply.no_record"), point) for s, point in reply.by_suppression)
-    yield from section(
-        t("reply.suppression"),
-        (t("reply.suppressed", share=share, place=_place(point, reply)) for share, point in rows),
-    )
 
 
 def _rivals(reply: Reply, map_: Map) -> list[Point]:
@@ -206,14 +198,6 @@ def _bound(known: Optimum, answer: Point, several: bool) -> str:
 
 def _values(point: Point, words: str) -> dict[str, Any]:
     return {"id": point.id, "measures": dict(point.measures), "words": words}
-
-
-def _row(point: Point | None, reply: Reply) -> dict[str, Any]:
-    return {"id": None} if point is None else _values(point, place_words(point, reply))
-
-
-def _place(point: Point | None, reply: Reply) -> str:
-    return t("reply.nothing_fits") if point is None else place_words(point, reply)
 
 
 def choice_brief(choice: Choice, map_: Map, command: str) -> Iterator[str]:

@@ -10,16 +10,15 @@ a further point only adds releases, so neither makes an answer worse.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.config.options import check_choice
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.all_measures import ATTACK_MEASURES, FIDELITY, MEASURES, READ_NOISY
-from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement
 from sfumato.runtime.arrays import Quiet
 from sfumato.texts.catalogue import listed, number, t
 from sfumato.tradeoff.comparison import cost
@@ -471,9 +470,6 @@ def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return one != other and all(a <= b for a, b in zip(one, other, strict=True))
 
 
-SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""The limits on the share of suppressed records for which a reply lists the best release."""
-
 SUBJECTS = {"table": "a table", "baskets": "baskets", "items": "a table with items"}
 """The kind of data of a map, by the section of its study."""
 
@@ -497,14 +493,8 @@ class Reply(Quiet):
     bought: tuple[Point, ...]
     """The releases that fit only the relaxed bounds."""
 
-    by_maker: tuple[tuple[str, Point | None], ...]
-    """The best release of each maker, best first; None for a maker without a fitting release."""
-
     tried: tuple[tuple[str, Point], ...]
     """The best release of each anonymizer with its own settings; if none fits, the one with the least excess."""
-
-    by_suppression: tuple[tuple[float, Point | None], ...]
-    """By maximum share of suppressed records, the best release, if it differs."""
 
     bound: Optimum | None
     """The distance of the answer from the best possible, if known."""
@@ -545,21 +535,6 @@ def check_subject(question: questions.Question, study: Study) -> None:
             )
 
 
-def required(map_: Map) -> tuple[str, ...]:
-    """Return the privacy measures that all ranges of releases require, k first; k if there is none."""
-    releases = [
-        p for p in map_.points if p.status == "measured" and p.is_grouped and not (p.is_baseline or shows_exact(p))
-    ]
-    names = []
-    for point in releases:
-        wanted = point.candidate.requirement
-        parts = wanted.parts if isinstance(wanted, Requirement) else ()
-        l_names = {f"l_{part.variant}" for part in parts if isinstance(part, LDiversity)}
-        names.append({"k" for part in parts if isinstance(part, KAnonymity)} | (l_names & set(MEASURES)))
-    common = reduce(set.__and__, names) if names else set()
-    return tuple(sorted(common)) or ("k",)
-
-
 def in_numbers(point: Point, question: questions.Question) -> str:
     """Return the asked and the bounded measures of a point as text."""
     texts = {name: f"{name} {number(point.measures[name])}" for name in question.measures if point.has([name])}
@@ -590,9 +565,7 @@ class _Asked(Quiet):
             cheaper,
             dearer,
             tuple(point for point in more if not self._offered(point, best)),
-            self._best_by(counted, lambda maker: maker.name) if "maker" in question.by else (),
             self._tried(counted),
-            self._by_suppression(counted) if "suppression" in question.by else (),
             optimum(self.map_, question, best[0]) if best else None,
             tuple(point for point in within(known, question.bounds) if unpublishable_reason(point)),
             tuple(point for point in within(may, question.bounds) if hiding and shows_exact(point)),
@@ -604,8 +577,7 @@ class _Asked(Quiet):
         """Raise if no point has a measure."""
         check_subject(self.question, self.map_.study)
         known = [name for name in MEASURES if any(point.has([name]) for point in self.map_.points)]
-        needed = [*self.question.measures, *([questions.SHARE] if "suppression" in self.question.by else [])]
-        for name in needed:
+        for name in self.question.measures:
             if known and name not in known:
                 raise BadInputError(f"no point of this map has the measure {name!r}{self._remedy(name, known)}")
 
@@ -652,36 +624,17 @@ class _Asked(Quiet):
         dearer = min(beyond, key=lambda point: (paid(point), self._order(point)), default=None)
         return cheaper, dearer
 
-    def _best_by(self, counted: Sequence[Point], key: Callable[[Any], str]) -> tuple[tuple[str, Point | None], ...]:
+    def _tried(self, counted: Sequence[Point]) -> tuple[tuple[str, Point], ...]:
         of_each: dict[str, list[Point]] = {}
         for point in counted:
-            of_each.setdefault(key(point.candidate.anonymizer), []).append(point)
-        first: dict[str, Point | None] = {}
-        for name, points in of_each.items():
-            best = self._best(points, self.question.bounds)
-            first[name] = best[0] if best else None
-        some = sorted(((name, p) for name, p in first.items() if p), key=lambda entry: self._order(entry[1]))
-        return (*some, *((name, None) for name, point in first.items() if point is None))
+            if not point.is_baseline:
+                of_each.setdefault(str(point.candidate.anonymizer.public), []).append(point)
 
-    def _tried(self, counted: Sequence[Point]) -> tuple[tuple[str, Point], ...]:
-        own = [point for point in counted if not point.is_baseline]
-        best = self._best_by(own, _called)
-        missed = {name: [point for point in own if _called(point.candidate.anonymizer) == name] for name, _ in best}
-
-        def excess(point: Point) -> tuple[object, ...]:
+        def excess(point: Point) -> tuple[Any, ...]:
             return (sum(bound.excess(point) for bound in self.question.bounds), *self._order(point))
 
-        return tuple((name, point or min(missed[name], key=excess)) for name, point in best)
-
-    def _by_suppression(self, counted: Sequence[Point]) -> tuple[tuple[float, Point | None], ...]:
-        others = [bound for bound in self.question.bounds if bound.measure != questions.SHARE]
-        rows: list[tuple[float, Point | None]] = []
-        for share in SHARES:
-            best = self._best(counted, [*others, questions.Bound(questions.SHARE, "max", share)])
-            point = best[0] if best else None
-            if not rows or point is not rows[-1][1]:
-                rows.append((share, point))
-        return tuple(rows)
+        best = [(name, min(points, key=excess)) for name, points in of_each.items()]
+        return tuple(sorted(best, key=lambda entry: excess(entry[1])))
 
     def _relaxations(self, counted: Sequence[Point]) -> tuple[questions.Relaxation, ...]:
         bounds = self.question.bounds
@@ -691,10 +644,6 @@ class _Asked(Quiet):
             )
             for b in bounds
         )
-
-
-def _called(maker: Any) -> str:
-    return str(maker.public)
 
 
 def within(points: Iterable[Point], bounds: Sequence[questions.Bound]) -> list[Point]:

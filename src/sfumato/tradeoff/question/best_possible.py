@@ -5,7 +5,7 @@ only exclude releases, so all remain valid:
 
 - The limit (`tradeoff/limit`): no truthful release with at most this P_loss has less U_loss, whoever makes it.
 - All cuts of a small space (`Decided`): after a complete enumeration, their frontier is exact for all of them.
-- All partitions (`search/_partitions`): no truthful release has more k within a loss, in whatever groups.
+- All partitions (`tradeoff/limit`): no truthful release has more k within a loss, in whatever groups.
 - The exact lattice: `full-domain` decides every combination of whole levels. No other one with the same requirement and
   at most as many suppressed records has less loss. If its search was stopped, branch and bound gives a lower bound
   (`Point.least`).

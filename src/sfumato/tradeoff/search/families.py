@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.anonymizers import anonymizer
-from sfumato.anonymizers.anonymizer import Dial, ReleaseMaker, loss_of, size_dial
+from sfumato.anonymizers.anonymizer import Dial, ReleaseMaker, largest_within, loss_of, size_dial
 from sfumato.anonymizers.cut_vector.cut_vector import Bits, CutSpace, CutVector
-from sfumato.anonymizers.hilbert import ROUNDING
 from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, candidate_maker
 from sfumato.anonymizers.items.items_of_groups import NoMerging, merging
 from sfumato.data.cells import Sensitive, find_sensitive
@@ -35,11 +34,11 @@ from sfumato.release.release import FORMS
 from sfumato.requirements import items as item_requirements
 from sfumato.requirements import requirement as requirements
 from sfumato.runtime.threads import together
+from sfumato.tradeoff.limit import best_of_all_partitions
 from sfumato.tradeoff.question.best_possible import Decided
 from sfumato.tradeoff.question.question import SHARE, Bound
 from sfumato.tradeoff.question.recipients import ABOUT_HIDING
 from sfumato.tradeoff.search._enumeration import Enumeration, Frontier
-from sfumato.tradeoff.search._partitions import best_of_all_partitions, largest_within
 from sfumato.tradeoff.search._variation import mutate, tree_of
 from sfumato.tradeoff.search.pareto import NSGA2, Search, search_of, seeds
 from sfumato.tradeoff.search.problems import MeasuredProblem, Problem2
@@ -292,7 +291,7 @@ class Family:
             except (InfeasibleError, BadInputError):
                 return math.inf
 
-        return largest_within(loss, allowed + ROUNDING, int(self.dial.most), start)
+        return largest_within(loss, allowed, int(self.dial.most), start)
 
     @property
     def key(self) -> str:
