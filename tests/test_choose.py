@@ -769,7 +769,7 @@ def test_bad_input_is_2_and_one_sentence(folder, words, said):
 )
 def test_ask_answers_what_choose_answers(folder, question, words):
     for more in ((), ("--json",)):
-        assert run("ask", folder, question, *more) == run("choose", folder, *words, *more)
+        assert run("ask", folder, question, "--search", 0, *more) == run("choose", folder, *words, *more)
 
 
 def test_a_folder_without_a_map_is_2(tmp_path):

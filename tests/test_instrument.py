@@ -177,7 +177,7 @@ def command(rows, tmp_path, monkeypatch, capsys):
 
 
 def asked(command, folder, question):
-    code, out, _ = command("ask", folder, question, "--json")
+    code, out, _ = command("ask", folder, question, "--search", "0", "--json")
     return None if code else json.loads(out)["answer"]["measures"]
 
 

@@ -1,8 +1,8 @@
-"""Who makes releases: one file per algorithm.
+"""The anonymizers: one file per algorithm.
 
-Who makes releases of tables with items: groups of the table first, then the items of every group.
+Anonymizers of tables with items: first groups of the table, then the items of every group.
 
-Who makes releases of baskets: one file per algorithm.
+Anonymizers of transactions: one file per algorithm.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.perturbation.record_anonymizer import RecordMaker
 
     Maker = Anonymizer | Mechanism | RecordMaker | Brought
-    """Whatever makes a release: of a requirement, noisy, of records in place of records, or made elsewhere."""
+    """Any anonymizer: for a requirement, with noise, of synthetic or changed records, or external."""
 
 ANONYMIZERS: Registry[Anonymizer] = Registry(
     __name__,
@@ -116,9 +116,10 @@ def anonymize(
 ) -> Any:
     """Make one release of data (or of a frame or file) that satisfies a requirement, which may be given as text.
 
-    Of a frame or file the keywords of `read` say what its columns are: `quasi`, `sensitive`, `neutral`, ... At most a
-    share `suppress` of the records is left out. The release comes back as what came in by its `frame()`. Of sets of
-    items, and of records with items, the keywords are `utility`, `limit`, `item_maker`, `merge` and `sets`.
+    For a frame or file, the keywords of `read` give the roles of its columns: `quasi`, `sensitive`, `neutral`, ... At
+    most a share `suppress` of the records is left out. The release comes back as what came in by its `frame()`. For
+    sets of items and records with items, the keywords are `utility`, `limit`, `item_maker`, `merge` and `sets`. An
+    example:
 
     >>> import pyarrow
     >>> people = {"age": ["34", "36", "51", "58"], "illness": ["flu", "cold", "flu", "cold"]}
@@ -142,7 +143,7 @@ def draw(
 ) -> NoisyRelease | RecordRelease | Release:
     """Draw one release that is noisy, synthetic or perturbed, such as `draw(table, "dp-kd-tree epsilon=1 height=8")`.
 
-    Of a frame or file the keywords of `read` say what its columns are.
+    For a frame or file, the keywords of `read` give the roles of its columns.
     """
     from sfumato.anonymizers.dp.mechanism import Mechanism
     from sfumato.anonymizers.external.external import Brought

@@ -1,23 +1,24 @@
 """Planning an exchange: which share of a region's records of each sensitive value goes to which bucket.
 
 There is a bucket for every region, and a plan X[s, r, b] >= 0: so many records of value s and region r go to bucket b.
-Over b this adds up to what the region has. A reader takes every record for a draw from its bucket's histogram h_b; so
-a population with shares a_r in region r is estimated as the sum of a_r W_rb h_b, W_rb being the share of the region's
-records in bucket b. The mean of JS(truth, estimate) over large populations is to be least, every h_b in the ball.
+Over b this adds up to what the region has. An analyst treats every record as a draw from its bucket's histogram h_b.
+Let a population have shares a_r in region r. Its estimate is the sum of a_r W_rb h_b, where W_rb is the share of the
+region's records in bucket b. The mean of JS(truth, estimate) over large populations is to be least, every h_b in the
+ball.
 
-The slope of this loss says of every region which buckets suit it, whatever the value of a record, and of every bucket
-how its histogram should change. Each round follows both: buckets get new histograms, the nearest in the ball to where
-the slope points; X is tilted towards the buckets that suit (mirror descent) and scaled until rows and columns add up
-again (Sinkhorn). So a surplus goes to near buckets, near in the sense that counts: their histograms are alike. It
-travels in many short steps rather than in one long one, and what moves up at one place moves down at another.
+The slope of this loss shows which buckets suit a region, whatever the value of a record, and how the histogram of each
+bucket should change. Each round follows both. Buckets get new histograms: the nearest in the ball to where the slope
+points. X is tilted towards the buckets that suit (mirror descent) and scaled until rows and columns add up again
+(Sinkhorn). So a surplus goes to near buckets, near in the sense that counts: their histograms are alike. It travels in
+many short steps rather than in one long one, and what moves up at one place moves down at another.
 
 All sums are made in a fixed order, so the number of threads cannot matter.
 
 Regions: parts of the quasi-identifiers' space in which sensitive values are alike, and what populations are made of.
 
 A decision tree cuts the table into regions: the cut of the largest information gain about the sensitive attribute
-first, as long as both sides keep enough records. What a researcher asks of a release are distributions in large
-populations (conjunctions of hierarchy nodes); a `Composition` says of each which share of it lies in which region.
+first, as long as both sides keep enough records. Researchers ask a release for distributions in large populations
+(conjunctions of hierarchy nodes). A `Composition` gives, for each of them, its share in each region.
 """
 
 import math
@@ -95,7 +96,7 @@ _populations: WeakKeyDictionary[Table, dict[float, Populations]] = WeakKeyDictio
 
 
 def composition_of(table: Table, region: Counts, value: Counts, shape: tuple[int, ...], support: float) -> Composition:
-    """Say what every large population is made of."""
+    """Return the composition of every large population."""
     known = _populations.setdefault(table, {})
     if support not in known:
         known[support] = large_populations(table.cells, support)
@@ -217,7 +218,7 @@ def shifted(profiles: Numbers, shares: Numbers, slopes: Numbers, composition: Co
 
 
 def preferences(profiles: Numbers, slopes: Numbers, composition: Composition) -> Numbers:
-    """Say how much better a bucket suits a region than the others do, as a factor: regions x buckets."""
+    """Return how much better a bucket suits a region than the others do, as a factor: regions x buckets."""
     cost = times(slopes / np.maximum(composition.weights, TINY)[:, None], np.ascontiguousarray(profiles.T))
     cost -= cost.mean(axis=1, keepdims=True)
     spread = max(float(np.sqrt((cost * cost).mean())), TINY)
@@ -266,8 +267,8 @@ def evened(goals: Numbers, totals: Numbers, rounds: int = 3) -> Numbers:
 def balanced(goals: Numbers, totals: Numbers, ball: Ball) -> Numbers:
     """Bring all buckets into the ball such that the values add up exactly to those of the table.
 
-    What scaling leaves over is made good by mixing every bucket with one and the same distribution of the ball, as
-    little of it as will do: a mixture of two distributions of the ball is in it.
+    The remainder of the scaling is removed by mixing every bucket with the same distribution of the ball, with the
+    smallest sufficient weight. A mixture of two distributions of the ball is in the ball.
     """
     sizes = np.maximum(goals.sum(axis=1, keepdims=True), TINY)
     for _ in range(6):

@@ -1,14 +1,14 @@
 """Redistribution of records from buckets of sensitive values to groups: what SABRE and BUREL have in common.
 
-A bucket holds all records with one of its sensitive values. Halving all buckets again and again makes a tree; a leaf
-says how many records of every bucket a group takes, nearly in proportion. A node is halved as long as both halves
-hold *at worst*: whichever values of a bucket its records have. Then every group takes, around a record drawn at
-random, the nearest records of each bucket that are still there, along the Hilbert curve.
+A bucket holds all records with one of its sensitive values. Repeated halving of all buckets makes a tree. A leaf lists
+how many records a group takes from every bucket, nearly in proportion. A node is halved as long as both halves hold
+*at worst*: whichever values of a bucket its records have. Then every group takes, around a record drawn at random, the
+nearest records of each bucket that are still there, along the Hilbert curve.
 
 At worst all records that a group takes of a bucket have one value, since all these distances are convex. For half L1
 and for Jensen-Shannon the worst one is the rarest value of the bucket, and the sum over buckets is exact. For the
-hierarchical earth mover's distance the triangle inequality gives a bound: the distance of the buckets' own mixture in
-these shares from Q, and of each bucket's records from its own distribution.
+hierarchical earth mover's distance the triangle inequality gives a bound. It adds the distance from Q of the buckets'
+own mixture in these shares, and the distance of each bucket's records from its own distribution.
 """
 
 import math
@@ -27,7 +27,7 @@ from sfumato.texts.catalogue import refusal
 
 
 class Worst(NamedTuple):
-    """What a group may take of every bucket, whichever values that are."""
+    """The numbers of records that a group may take from every bucket, whichever values they have."""
 
     kind: int
     """The rule of the requirement: a distance, or one of beta-likeness."""
@@ -81,7 +81,7 @@ def own_reach(values: Counts, q: Numbers, levels: Counts) -> float:
 
 
 def own_part(requirement: Requirement, kind: type[Requirement], maker: str, serves: str) -> tuple[Requirement, int]:
-    """Return the part of the kind that a maker serves, and the k of k-anonymity beside it; refuse everything else."""
+    """Return the part of the kind that an anonymizer serves, and the k of its k-anonymity; refuse everything else."""
     parts = [part for part in requirement.parts if isinstance(part, kind)]
     sizes = [part.k for part in requirement.parts if isinstance(part, KAnonymity)]
     if len(parts) != 1 or len(parts) + len(sizes) != len(requirement.parts):
@@ -128,7 +128,7 @@ def halved(worst: Worst) -> Counts:
 
 @kernel
 def holds_at_worst(worst: Worst, taken: Counts, size: int) -> bool:
-    """Say whether a group that takes so many records of every bucket is admitted whatever their values are."""
+    """Return whether a group with these numbers of records per bucket is admitted whatever their values are."""
     if size < worst.smallest:
         return False
     if EQUAL <= worst.kind <= JS:

@@ -1,16 +1,16 @@
 """Anatomy (Xiao & Tao 2006): buckets of l records with l different sensitive values, quasi-identifiers as they are.
 
-    hash the records into piles by their sensitive value
+    Hash the records into piles by their sensitive value
     while at least l piles are not empty:
         a bucket: one record, drawn at random, of each of the l largest piles
-    each record that is left over joins a bucket, drawn at random, that does not have its value
+    each record that is left over joins a bucket, drawn at random, that does not have its value.
 
 If no value has more than n/l of the n records, every pile ends with one record at most, and there is a bucket for it
 (properties 1 and 2 of the paper; tests look for counterexamples). Quasi-identifiers decide nothing.
 
-Beyond the paper, in our reading: an l that is no whole number is rounded up where the values allow that, and else the
-records, sorted by value, are dealt in turn to as many buckets as keep every share at 1/l. For variant=distinct a value
-may have more than n/l of the records: what is left over of it is spread evenly.
+Beyond the paper, in our reading: an l that is not a whole number is rounded up where the values allow that. Otherwise
+the records, sorted by value, are dealt in turn to as many buckets as keep every share at 1/l. For variant=distinct a
+value may have more than n/l of the records: what is left over of it is spread evenly.
 """
 
 import math
@@ -41,9 +41,9 @@ class Anatomy(Anonymizer):
     title: ClassVar[str] = "Anatomy, buckets of different values"
     effort: ClassVar[float] = 1.5
     dealing: ClassVar[str] = (
-        "Buckets were drawn without looking at quasi-identifiers (Anatomy). Who learns from all buckets together how "
-        "quasi-identifiers and sensitive values go together can guess better within a bucket than its shares say "
-        "(deFinetti attack, Kifer 2009); the promise is about the shares."
+        "Buckets were drawn without looking at quasi-identifiers (Anatomy). All buckets together reveal how "
+        "quasi-identifiers and sensitive values go together. This allows better guesses within a bucket than its "
+        "shares suggest (deFinetti attack, Kifer 2009). The promise is about the shares."
     )
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
@@ -88,7 +88,7 @@ def buckets_of(piles: Counts, requirement: LDiversity, draws: np.random.Generato
 def drawn_buckets(piles: Counts, l: int) -> Counts:  # noqa: E741
     """Draw buckets from the l largest piles while there are l: for every record, pile by pile, its bucket, or -1.
 
-    Records stand in a random order within their pile, so the next one of a pile is one drawn at random.
+    The order of records within their pile is random, so the next record of a pile is a random one.
     """
     starts = np.zeros(len(piles) + 1, np.int64)
     for v in range(len(piles)):

@@ -1,7 +1,7 @@
-"""What an anonymizer is: a frozen configuration with one method that makes a release of a table.
+"""An anonymizer: a frozen configuration with one method that makes a release of a table.
 
-What everybody who makes releases says of itself, of tables or of baskets, exact or noisy: nobody keeps a table of
-their names.
+The properties of every anonymizer, of tables or of transactions, exact or noisy: there is no central list of their
+names.
 """
 
 import math
@@ -59,10 +59,11 @@ class ReleaseMaker(Configured):
     """Whoever makes a release. It prints as what one would type."""
 
     noisy: ClassVar[bool] = False
-    """Whether its releases are drawn with noise, differentially privately: nothing that counts people can be said."""
+    """Whether its releases are drawn with noise, differentially privately: measures that count people are then
+    undefined."""
 
     shown_as: ClassVar[str] = ""
-    """What it publishes, in words, where that is not groups: boxes with noisy counts, synthetic records."""
+    """What it publishes instead of groups, in words: boxes with noisy counts, or synthetic records."""
 
     takes_requirements: ClassVar[bool] = True
     """Whether it makes its releases satisfy whatever is required of them; otherwise it promises what it promises."""
@@ -71,16 +72,17 @@ class ReleaseMaker(Configured):
     """Whether it decides a lattice of transformations, which `lattice` returns."""
 
     effort: ClassVar[float] = 1.0
-    """What making and measuring a release takes, in releases of Mondrian: its order (`benchmarks/effort.py`)."""
+    """The cost of making and measuring a release, in releases of Mondrian: its order of magnitude
+    (`benchmarks/effort.py`)."""
 
     baseline: ClassVar[str] = ""
     """Of an end of the map: what it is, in a sentence. Elsewhere nothing."""
 
     called: ClassVar[str] = ""
-    """Of an end of the map: what a neighbour of it is told that it is."""
+    """For an end of the map: its description beside a neighbouring point."""
 
     caution: ClassVar[str] = ""
-    """What a person should know before publishing what it makes, whatever its numbers are."""
+    """What a publisher should know before publishing its releases, whatever their numbers are."""
 
     is_release: ClassVar[bool] = True
     """Whether it may be published at all; the original is only the other end of the map."""
@@ -92,10 +94,10 @@ class ReleaseMaker(Configured):
     """Whether exact quasi-identifiers are shown, in whatever form: people's own, or perturbed ones that look so."""
 
     drawn_as: ClassVar[str] = ""
-    """What it is drawn as on a map, where that is not its requirement."""
+    """Its symbol on a map, where that does not follow from its requirement."""
 
     people: ClassVar[bool] = True
-    """Whether what it publishes stands for people, so that measures that count them can be said of it."""
+    """Whether its rows represent people, so that measures that count people are defined."""
 
     foreign: ClassVar[bool] = False
     """Whether it was made elsewhere, so that nothing is promised of it."""
@@ -105,12 +107,12 @@ class ReleaseMaker(Configured):
 
     @property
     def described_in_words(self) -> str:
-        """Say in a sentence what it is, where its settings do not say it to everybody."""
+        """Describe it in a sentence, where its settings do not explain it to everybody."""
         return ""
 
     @property
     def family(self) -> str:
-        """What its releases are drawn as, where that is not their requirement."""
+        """The symbol of its releases on a map, where that does not follow from their requirement."""
         return ""
 
     @property
@@ -124,7 +126,7 @@ class ReleaseMaker(Configured):
         return any(field.name == "seed" for field in fields(self))  # type: ignore[arg-type]
 
     def dial(self, records: int) -> Dial | None:
-        """Name the number of its own that a search should turn on a table of so many records, if there is one."""
+        """Name its numeric setting that a search should vary on a table of this many records, if there is one."""
         return None
 
     def with_seed(self, seed: int) -> Self:
@@ -135,8 +137,10 @@ class ReleaseMaker(Configured):
 
 
 RANGES_MEANING = (
-    "How ranges are published: with the ends of numbers and dates rounded outward to the first level of the hierarchy, "
-    "as whole nodes, or `tight`: from the smallest to the largest value of the group's records."
+    "How ranges are published. `rounded`, the default, rounds the ends of numbers and dates outward to the first "
+    "level of the "
+    "hierarchy; `node` publishes whole nodes; `tight` publishes the smallest and largest value of the group's "
+    "records."
 )
 RANGES_WORDS = {"node": "whole nodes of the hierarchies", "tight": "ranges with exact ends"}
 OfRanges = Annotated[Ranges, Option(RANGES_MEANING, words=RANGES_WORDS)]
@@ -150,7 +154,8 @@ class Anonymizer(ReleaseMaker, ABC):
     """Why persons cannot be counted in its groups, where they cannot."""
 
     dealing: ClassVar[str] = ""
-    """Where its way of dealing records to groups can itself be reasoned from: what a certificate has to say of it."""
+    """Whether its way of assigning records to groups reveals something to an attacker; the certificate then has a
+    caution."""
 
     ranges: Any = "rounded"
     """How ranges are published: an option of anonymizers that publish the ranges of groups."""
@@ -210,7 +215,7 @@ class Anonymizer(ReleaseMaker, ABC):
         return None
 
     def account(self, release: Release) -> list[str]:
-        """Say what only this maker has to tell of a release that it made, in sentences; usually nothing."""
+        """List facts that only this anonymizer knows about a release that it made, as sentences; usually none."""
         return []
 
     def lattice(self, table: Table, requirement: Requirement, suppress: float = 0.0) -> Any:
@@ -239,7 +244,7 @@ def check_persons(table: Table, maker: str, counts: bool, why_not: str, form: Fo
 def checked(release: Grouped, requirement: Requirement) -> None:
     """Raise unless every group of the release, counted afresh from its assignment, satisfies the requirement.
 
-    Where no sensitive attribute is published, what a requirement says about sensitive values holds of itself.
+    Where no sensitive attribute is published, a requirement about sensitive values is met trivially.
     """
     histograms = release.histograms
     parts: Sequence[Requirement] = requirement.parts
@@ -256,7 +261,7 @@ def checked(release: Grouped, requirement: Requirement) -> None:
 
 
 def sizes_required(requirement: Requirement) -> tuple[KAnonymity, ...]:
-    """List what a requirement says of the sizes of groups, and of their persons."""
+    """List what a requirement guarantees about the sizes of groups, and about their persons."""
     return tuple(
         part if isinstance(part, KAnonymity) else KAnonymity(int(k))
         for part in requirement.parts
@@ -268,8 +273,9 @@ def sizes_required(requirement: Requirement) -> tuple[KAnonymity, ...]:
 def checked_households(release: Release) -> None:
     """Raise unless all published members of every household show the same value of what households share.
 
-    Who knows of two members would otherwise intersect two boxes of one value, and learn more than either says.
-    Exact values are the same of themselves. A member that lacks a value may show just that: it says nothing of it.
+    Otherwise an attacker who knows two members could intersect two boxes of one value, and learn more than either box
+    shows. Exact values are the same of themselves. A member that lacks a value may be published as missing, which
+    reveals nothing about the value.
     """
     table, shared = release.table, list(release.table.shared)
     if table.memberships is None or not shared or release.form == "bucketization":
@@ -297,7 +303,8 @@ def checked_households(release: Release) -> None:
 
 
 def infeasible(requirement: Requirement, histograms: Histograms, what: str) -> InfeasibleError:
-    """Say that one single group fails, which part, and what would be feasible: no proof of what need not merge."""
+    """Report that one single group fails, which part, and what would be feasible. This is no proof for parts that need
+    not survive merging."""
     proving = (part for part in requirement.parts if part.survives_merging(histograms.persons is not None))
     if all(part.admits(histograms)[0] for part in proving):
         what = f"no release was found that satisfies {requirement}; all records in one group do not"

@@ -1,15 +1,15 @@
 """BUREL (Cao & Karras 2012): beta-likeness by bucketization of sensitive values and redistribution.
 
-    bucketize: sort the values by frequency and cut them into the fewest buckets such that the records of a bucket,
-               all together, have no larger share than its rarest value may have in a group
-    redistribute: halve the buckets as long as both halves hold at worst; every leaf is a group
-    every group takes the nearest records of each bucket around a record drawn at random   (`redistributing`)
+    Bucketize: sort the values by frequency and cut them into the fewest buckets such that the records of a bucket,
+               all together, have no larger share than its rarest value may have in a group.
+    Redistribute: halve the buckets as long as both halves hold at worst; every leaf is a group.
+    Every group takes the nearest records of each bucket around a record drawn at random   (`redistributing`).
 
 A group that takes records of all buckets in proportion then satisfies beta-likeness, even if all records that it takes
 of a bucket have the bucket's rarest value. The paper finds the fewest buckets by dynamic programming; here one pass
-does, since every part of a bucket that will do will do. This is our reading, from memory. Ours too: buckets for a
-smaller beta are tried as well, for they leave room for rounding, and those that make the most groups are taken. Every
-group of the release is checked.
+does, since every part of a bucket that will do will do. This is our reading, from memory. Also ours: buckets for a
+smaller beta are tried as well, because they leave more for rounding. The buckets that make the most groups are used.
+Every group of the release is checked.
 """
 
 import math
@@ -30,7 +30,7 @@ from sfumato.runtime.arrays import Counts, Numbers
 from sfumato.texts.catalogue import t
 
 ROOMS = (1.0, 0.9, 0.75, 0.5, 0.25, 0.0)
-"""The shares of beta for which buckets are tried; 0 makes every value a bucket of its own."""
+"""The shares of beta for which buckets are tried; 0 gives every value its own bucket."""
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,22 @@
 """Exchange: buckets whose histograms lie just inside a distance-based requirement, made by exchanging records.
 
-    cut the records into regions in which sensitive values are alike                       (`exchange_regions`)
-    give every region a bucket, with a histogram of the requirement's ball near its own    (`requirements/nearest`)
-    plan which records change buckets: a region's surplus of a value fills other buckets'
-    deficits of it, so that large populations are estimated best                           (`exchange_planning`)
-    round to whole records, check every bucket by the requirement's own predicate, and
-    draw which records go                                                                  (`exchange_dealing`)
+    Cut the records into regions in which sensitive values are alike                       (`exchange_regions`).
+    Give every region a bucket, with a histogram of the requirement's ball near its own    (`requirements/nearest`).
+    Plan which records change buckets: a region's surplus of a value fills other buckets'
+    deficits of it, so that large populations are estimated best                           (`exchange_planning`).
+    Round to whole records, check every bucket by the requirement's own predicate, and
+    draw which records go                                                                  (`exchange_dealing`).
 
 Cutting alone can only publish a group that is inside the ball as it is. Here a bucket is moved to the border of the
-ball, in the direction in which its region differs. Nothing is invented: a bucket holds records of the table with
+ball, in the direction in which its region differs. No value is invented: a bucket holds records of the table with
 their exact quasi-identifiers, and its histogram is that of its own records. Three sizes of regions are tried, and the
 one that loses least is published: small regions pay where much is allowed.
 
 **What this gives away.** The promise is the requirement's: of a bucket, its histogram is near Q. It is not a promise
-about a record whose quasi-identifiers do not fit its bucket. Such a record was exchanged, and a region gives away what
-it has too much of; so who knows this algorithm can guess its value better than the bucket's histogram says, and as well
-as, or better than, from the region's true distribution. In the plan every value
-of a region has a chance to go to every bucket; of whole records that need not be left. The certificate says so.
+about a record whose quasi-identifiers do not fit its bucket. Such a record was exchanged, because a region gives away
+values that it has too often. An attacker who knows this algorithm can guess its value better than from the bucket's
+histogram, and at least as well as from the region's true distribution. In the plan every value of a region has a
+chance to go to every bucket; of whole records that need not be left. The certificate says so.
 
 Exchange: the algorithm (`exchange`), its regions, the plan, and how records are dealt out by it.
 
@@ -58,8 +58,8 @@ FIRST_SLACK = 0.02
 def whole_records(planned: Planned, cut: Cut, ball: Ball, requirement: Requirement) -> Counts:
     """Round a plan to whole records such that every bucket is admitted: values x regions x buckets.
 
-    Buckets that are not admitted after rounding get goals nearer to Q; those that are still not admitted become one,
-    with more and more of the others, until it is: all records together have the distribution Q.
+    Buckets that are not admitted after rounding get goals nearer to Q. Buckets that still fail are merged, with more
+    and more of the others, until the merged bucket is admitted: all records together have the distribution Q.
     """
     slack, attempt = np.zeros((len(planned.goals), 1)), planned
     dealt = rounded(attempt.plan, cut.histograms)
@@ -190,9 +190,9 @@ class Exchange(Anonymizer):
     effort: ClassVar[float] = 10.0
     dealing: ClassVar[str] = (
         "Records were exchanged between buckets because of their sensitive values. The promise is about the histogram "
-        "of a bucket. Who knows how this file was made can see which people do not fit their bucket by their "
-        "quasi-identifiers, and that they have rather a value which is common among people like them: of them more can "
-        "be guessed than the histogram of their bucket says."
+        "of a bucket. An attacker who knows how this file was made can see which people do not fit their bucket by "
+        "their quasi-identifiers. Such people rather have a value that is common among similar people, so more of "
+        "them can be guessed than the histogram of their bucket shows."
     )
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:

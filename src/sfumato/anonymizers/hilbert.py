@@ -1,22 +1,22 @@
 """Partitioning along the Hilbert curve (Ghinita, Karras, Kalnis & Mamoulis 2007), and its dual.
 
-    put the records in the order in which a Hilbert curve visits their quasi-identifiers
-    k-anonymity:  cost(j) = min over k <= j - i < 2k of  cost(i) + loss of the records i..j
-    otherwise:    the same recursion over admitted groups i..j: short ones near cuts that will do, or long ones
-    within=x:     the largest k (or l) of which the loss is at most x
+    Put the records in the order in which a Hilbert curve visits their quasi-identifiers.
+    K-anonymity:  cost(j) = min over k <= j - i < 2k of  cost(i) + loss of the records i..j.
+    Otherwise:    the same recursion over admitted groups i..j: short ones near cuts that will do, or long ones
+    within=x:     the largest k (or l) of which the loss is at most x.
 
 In one dimension the best partition is a matter of dynamic programming: groups of 2k records or more can be cut without
-loss, so looking back 2k - 1 records is enough, and the result is the best there is among groups of records that
-follow each other on the curve. For other requirements (the paper: l-diversity, by a heuristic) we do the following,
-and ask every stretch the requirement's own predicate. A first pass cuts as soon as a group is admitted; stretches of
-whole points are tried, up to twice as long as the group that it has found there. And stretches of any length are,
-between the ends of some thousand blocks of records. The lower loss wins.
+loss, so looking back 2k - 1 records is enough. The result is the best among groups of records that follow each other
+on the curve. For other requirements (the paper: l-diversity, by a heuristic) we do the following, and ask every
+stretch the requirement's own predicate. A first pass cuts as soon as a group is admitted; stretches of whole points
+are tried, up to twice as long as the group that it has found there. And stretches of any length are, between the ends
+of some thousand blocks of records. The lower loss wins.
 
 Records with equal quasi-identifiers are divided for k-anonymity alone, and at random: other cuts fall between points,
 and the sensitive values decide where on the curve but not in which order.
 
-Where persons are counted, all cuts fall between points, since nobody knows whose records a part of a point is. Groups
-up to twice as long as those of the first pass are tried: one of 2k persons need not divide into two of k.
+If persons are counted, all cuts fall between points, since the owner of a record within a point is unknown. Groups up
+to twice as long as those of the first pass are tried: one of 2k persons need not divide into two of k.
 
 The Hilbert curve in any number of dimensions: points that are near on it are near in all quasi-identifiers.
 
@@ -149,10 +149,10 @@ Found = tuple[int, int, int]
 
 State = NDArray[np.uint64]
 MOST_POINTS = 256
-"""Where the first pass needs longer stretches than this, they stay as they are: trying others grows with the square."""
+"""If the first pass needs longer intervals than this, they stay as they are: trying others has quadratic cost."""
 
 MOST_STEPS = 500_000_000
-"""Where persons are counted, longer ones are tried as well if that takes no more steps than this."""
+"""If persons are counted, longer ones are tried as well if that takes no more steps than this."""
 
 MOST_BLOCKS = 2_048
 """Stretches of any length are tried between the ends of so many blocks."""
@@ -229,7 +229,7 @@ class Hilbert(Anonymizer):
         return published(table, dealt_out(points, starts, ends, state), len(ends), form, shown)
 
     def account(self, release: Release) -> list[str]:
-        """Say how far a loss that was allowed has been used."""
+        """Report how much of an allowed loss was used."""
         reached = release.details.get("reached")
         return [t("notice.reached_within", reached=reached, within=self.within)] if reached else []
 
@@ -291,7 +291,7 @@ def best_cuts(problem: CutProblem, points: CurvePoints, starts: Counts, k: int) 
 
 @kernel
 def widened(other_lo: Codes, other_hi: Codes, lo: Codes, hi: Codes, afresh: bool) -> bool:
-    """Widen a box so that it covers another, or start it there; say whether its loss has to be worked out anew."""
+    """Widen a box so that it covers another, or start it there; return whether its loss has to be recomputed."""
     wider = afresh
     for a in range(len(lo)):
         if afresh or other_lo[a] < lo[a]:

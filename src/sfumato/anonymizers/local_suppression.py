@@ -2,20 +2,19 @@
 
     Willenborg & de Waal 2001; in sdcMicro `localSuppression`, in mu-Argus with importance weights.
 
-    choose for every record which of its values are blanked (`*`), such that every group of records with equal texts
-    satisfies the requirement, and the weighted number of blanks is as small as possible
+    Choose for every record which of its values are blanked (`*`), such that every group of records with equal texts
+    satisfies the requirement, and the weighted number of blanks is as small as possible.
 
 A blank is the whole domain of its column, so this is local recoding in hierarchies that have nothing between the
-values and the root, and that is how it is searched (`local_recoding`: a sweep over which columns are blanked, from few
-to many; then groups are dissolved and their records placed anew where that costs least). The number of blanks is a
-heuristic's: on tables small enough to try everything it is never more than twice the least, and a twentieth more in
-all (a test). The weights are the table's, or those given here: a blank in a column of weight 2 costs as much as two in
-a column of weight 1.
+values and the root. It is searched by `local_recoding`: a sweep over which columns are blanked, from few to many; then
+groups are dissolved and their records move to where that costs least. The number of blanks is a heuristic's: on tables
+small enough to try everything it is never more than twice the least, and a twentieth more in all (a test). The weights
+are the table's, or those given here: a blank in a column of weight 2 costs as much as two in a column of weight 1.
 
-What it promises: the requirement, of the texts as they are published. A blank is a text like any other here: two
-records are in one group if they show the same values and the same blanks. (In sdcMicro a blank matches every value, so
-fewer blanks seem to be enough; but whoever knows how blanks were set can tell such records apart.) Values that are
-shown are truthful and exact.
+Promised: the requirement, for the texts as they are published. A blank is a text like any other here: two records are
+in one group if they show the same values and the same blanks. In sdcMicro a blank matches every value, so fewer blanks
+seem to be enough; but an attacker who knows how blanks were set can distinguish such records. Values that are shown
+are truthful and exact.
 """
 
 from collections.abc import Mapping
@@ -38,10 +37,10 @@ class LocalSuppression(Anonymizer):
     """Blank the fewest single values, weighted by how important their columns are."""
 
     weights: Annotated[str, Option()] = ""
-    """How much a blank in a column counts, such as `age=2, sex=0.5`; where nothing is said, as in the table."""
+    """How much a blank in a column counts, such as `age=2, sex=0.5`. Default: its weight in the table."""
 
     passes: Annotated[int, Option(least=0)] = 3
-    """How often groups are dissolved and formed anew; 0 leaves them as the sweep made them."""
+    """How often groups are dissolved and formed again; 0 keeps the groups of the sweep."""
 
     seed: Annotated[int | None, seed_option("Which of several records with equal quasi-identifiers go where.")] = None
 
@@ -67,7 +66,7 @@ class LocalSuppression(Anonymizer):
         return replace(release, details={"blanks": blanks(release)})
 
     def account(self, release: Release) -> list[str]:
-        """Say how many values of which column were blanked."""
+        """Report how many values of which column were blanked."""
         each = ", ".join(f"{name} {number:,}" for name, number in release.details["blanks"].items())
         return [f"Blanked values, of {counted(release.records, 'published record')}: {each}."]
 

@@ -1,15 +1,15 @@
 """SABRE (Cao, Karras, Kalnis & Tan 2011): t-closeness by bucketization of sensitive values and redistribution.
 
-    bucketize: all values in one bucket; divide the bucket from which the distance gains most, until a group that
-               takes records of all buckets in proportion is within t, whatever values these records have
-    redistribute: halve the buckets as long as both halves are within t at worst; every leaf is a group
-    every group takes the nearest records of each bucket around a record drawn at random   (`redistributing`)
+    Bucketize: all values in one bucket; divide the bucket from which the distance gains most, until a group that
+               takes records of all buckets in proportion is within t, whatever values these records have.
+    Redistribute: halve the buckets as long as both halves are within t at worst; every leaf is a group.
+    Every group takes the nearest records of each bucket around a record drawn at random   (`redistributing`).
 
 With the hierarchical distance a bucket is a node of the sensitive hierarchy, and is divided into the nodes below it.
-With half L1 dividing at the commonest value always gains most, so buckets are the commonest values, each alone, and
-all others together; with Jensen-Shannon, of which the paper does not speak, we do the same. This is our reading,
-from memory, with two changes: going on beyond the first buckets that are within t, and taking those that make the most
-groups (the paper stops there); and worst cases that are exact where they can be. The release is checked group by group.
+With half L1, dividing at the commonest value always gains most, so buckets are the commonest values, each alone, and
+all others together. The paper does not cover Jensen-Shannon; we do the same there. This is our reading, from memory,
+with two changes. It continues beyond the first buckets that are within t and uses those that make the most groups,
+where the paper stops. Worst cases are exact where they can be. The release is checked group by group.
 """
 
 from dataclasses import dataclass
@@ -46,8 +46,8 @@ class Sabre(Anonymizer):
     effort: ClassVar[float] = 3.0
     dealing: ClassVar[str] = (
         "Every group took the nearest records of each bucket of sensitive values that were left when its turn came. "
-        "Around whom and in which order was drawn at random; but that a record lies far from the others of its group "
-        "can hint at a value that was used up near them."
+        "The centre and the order were drawn at random. But a record far from the others of its group can hint at a "
+        "value that was used up near them."
     )
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
@@ -77,7 +77,7 @@ class Sabre(Anonymizer):
 
 
 def within(worst: redistribution.Worst) -> bool:
-    """Say whether groups that take records of all buckets in proportion are within t at worst."""
+    """Return whether groups that take records of all buckets in proportion are within t at worst."""
     return redistribution.distance_at_worst(worst, worst.sizes, int(worst.sizes.sum())) <= worst.limit + TOLERANCE / 2
 
 

@@ -1,16 +1,16 @@
 """Top and bottom coding: values beyond a limit are shown as an open end, such as `80+` (Hundepool et al. 2012, 3.2.4).
 
-    for each column with an upper limit u: a value of u or more is published as `u+`
-    for each column with a lower limit l:  a value of l or less is published as an open end below
-    everything else is published as it is
+    For each column with an upper limit u: a value of u or more is published as `u+`.
+    For each column with a lower limit l:  a value of l or less is published as an open end below.
+    Everything else is published as it is.
 
 The limits are given (`upper="age=80"`), or found from a `share`: the fewest values at an end that at least this share
-of the records have. Where a leaf stands for a stretch of values, the open end begins with the leaf of the limit.
+of the records have. If a leaf covers several values, the open end begins with the leaf of the limit.
 
-What it promises: values are truthful, and the largest (which everybody would know) are not told: the end of the domain
-is left open, also where it was taken from the data. It promises nothing of groups by itself: whoever is alone with
-what is shown stays alone. A requirement given with it is kept by leaving records out, as far as that is allowed, or
-refused.
+Promised: values are truthful, and the largest (which might identify a person) are hidden. The end of the domain is
+left open, also where it was taken from the data. It promises nothing about groups: a person who is unique in the
+published columns stays unique. A requirement given with it is kept by leaving records out, as far as that is allowed,
+or refused.
 """
 
 from collections.abc import Sequence

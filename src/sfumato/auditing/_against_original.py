@@ -1,6 +1,6 @@
 """Comparisons of a published file with its original: households, loss, and neutral columns.
 
-**Households.** A published row does not identify its record, so values are compared: if only one published combination
+**Households.** A published row does not identify its record, so values are compared. If only one published combination
 of the shared attributes covers the values of a household's members, they all show that one. If several do, the file
 cannot confirm it: two members may show two of them, and an attacker who knows both intersects these. A member without a
 value may show just an empty field, which reveals nothing about it.

@@ -3,10 +3,11 @@
 **Baskets**: if every item has one published form, the published forms of the original's sets must be exactly the sets
 of the file. If items have several forms, no text may be in more records than have one of its items.
 
-**Tables**: a published record matches an original one if its quasi-identifiers cover the values of that record, the
-other common columns are equal, and its set is the published form of the record's items. If every item has one published
-form in a group (or none: it is suppressed there), that set is known exactly; otherwise every text must contain an item
-of the record. Rows are matched one to one with records: by counting if each record has one place, else by a flow.
+**Tables**: a published record matches an original one under three conditions. Its quasi-identifiers cover the values
+of that record, the other common columns are equal, and its set is the published form of the record's items. If every
+item has one published form in a group (or none: it is suppressed there), that set is known exactly; otherwise every
+text must contain an item of the record. Rows are matched one to one with records: by counting if each record has one
+place, else by a flow.
 """
 
 from collections import Counter
@@ -164,7 +165,7 @@ class RowMatching:
                 for row in rows:
                     reach[row][kind] = kinds[kind]
             short = match(self.rows, kinds, reach)
-        within = "" if exact else "; where a group publishes an item in several ways, that every text stands for one"
+        within = "" if exact else "; where a group publishes an item in several ways, that every text includes one"
         worst = sorted(short.items(), key=lambda entry: -entry[1])[:MOST_NAMED]
         named = tuple(f"{counted_words(n, 'row')} of {self.rows[row]:,} with {self._words(row)}" for row, n in worst)
         return Coverage(f"{checked}, one to one{within}", exact, sum(short.values()), named)
@@ -221,8 +222,8 @@ def covered(read: PublishedRecords, original: Baskets, readings: Readings, local
     unread = [label for label, items in readings.items() if not items]
     if unread:
         rows = sum(n for row, n in read.rows.items() if any(label in row for label in unread))
-        examples = tuple(f"{label!r} stands for no item of the original" for label in unread[:EXAMPLES])
-        return Coverage("which items every published text stands for", True, rows, examples)
+        examples = tuple(f"{label!r} corresponds to no item of the original" for label in unread[:EXAMPLES])
+        return Coverage("the items of every published text", True, rows, examples)
     if read.records != original.size:
         examples = (f"the file has {read.records:,} records, the original {original.size:,}",)
         return Coverage("the number of records", True, abs(read.records - original.size), examples)
@@ -246,7 +247,7 @@ Whose = Counter[tuple[Shown, int]]
 def records_by_persons(original: Baskets, readings: Readings) -> Whose:
     """Return whose records show what, where every item is published in one way."""
     shown_as, whose = one_way(readings.items()), Whose()
-    assert shown_as is not None, "asked whose records are where nobody can say it"
+    assert shown_as is not None, "required the assignment of records, which is unknown"
     for row, weight in enumerate(original.weights.tolist()):
         codes = original.codes[original.starts[row] : original.starts[row + 1]].tolist()
         shown = frozenset(shown_as[code] for code in codes if code in shown_as)

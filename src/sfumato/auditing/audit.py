@@ -1,9 +1,9 @@
 """The audit of a published file, made by any tool: the second opinion.
 
-It reads the published file and nothing else from its maker: records with equal published texts form a group (or those
-with the same value of a group column), and all results are computed from the definitions, in `evidence`. With the
-original it also measures the loss, and whether the rows match those of the original; with an earlier release of the
-same people, what the two reveal together.
+It reads the published file and nothing else from the anonymizer. Records with equal published texts form a group (or
+those with the same value of a group column), and all results are computed from the definitions, in `evidence`. With
+the original it also measures the loss, and whether the rows match those of the original; with an earlier release of
+the same people, what the two reveal together.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -207,9 +207,10 @@ def audit(
 ) -> Audit:
     """Measure any published file from its content.
 
-    `original` is the original table: a path, a frame, a bundled name, or a source of hierarchies and (without `quasi`)
-    of roles: an open `Table`, the path of a study, the folder of a map. `group` is the column with the groups of a
-    bucketized file. `suppressed` is the treatment of rows with `*` in all quasi-identifiers: suppressed records to
+    `original` is the original table: a path, a frame or a bundled name. It can also be a source of hierarchies and
+    (without `quasi`) of roles: an open `Table`, the path of a study, the folder of a map. `group` is the column with
+    the groups of a bucketized file. `suppressed` is the treatment of rows with `*` in all quasi-identifiers:
+    suppressed records to
     "leave-out", or a group to "keep". By default they are a group if `require` is given or all rows are such, and
     otherwise left out. `earlier` is another release of the same people, or the ledger of a mapping: all earlier files.
     `household` is the original's household column: members must show the same shared values. `person` is the original's

@@ -1,10 +1,10 @@
 """The match of a published file with its original: every published row must be the row of a different record.
 
-Records have no name in a published file, so rows are matched one to one with original records that agree in all other
-columns and whose quasi-identifiers the texts cover: a flow from rows to records, separately for each combination of
-other columns. Records in the same boxes are interchangeable and flow together; for disjoint boxes, counting decides. In
-a bucketized file sensitive values move within their group: rows are matched without them, and then the values of every
-group with its rows.
+Records have no name in a published file. So rows are matched one to one with original records that agree in all other
+columns and whose quasi-identifiers the texts cover. The match is a flow from rows to records, separately for each
+combination of other columns. Records in the same boxes are interchangeable and flow together; for disjoint boxes,
+counting decides. In a bucketized file sensitive values move within their group: rows are matched without them, and
+then the values of every group with its rows.
 
 A box is a distinct combination of published quasi-identifier texts, a point a distinct combination of original values.
 If in every column each value is covered by one text only (a global recoding), a point's box is looked up. Otherwise the
@@ -301,7 +301,7 @@ def _unmatched(
 def match(
     wanted: Mapping[Row, int], room: Mapping[Place, int], reach: Mapping[Row, Mapping[Place, int]]
 ) -> dict[Row, int]:
-    """Assign the wanted numbers to places with limited room, along pairs with a capacity; return the unassigned rest.
+    """Assign the wanted numbers to places with a limit, along pairs with a capacity; return the unassigned rest.
 
     A maximum flow from a source (0) over rows (from 1 on) and places to a sink.
     """

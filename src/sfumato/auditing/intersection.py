@@ -1,8 +1,8 @@
 """Two releases of the same people: what their intersection reveals.
 
 An attacker who knows a person's quasi-identifiers finds the person's group in each release. The sensitive value must
-occur in both groups, and at most min(n, n') of the people in both have a value that occurs n times in one and n' times
-in the other. So the remaining candidates are the values with these smaller counts: the intersection of two multisets.
+occur in both groups. If it occurs n times in one and n' times in the other, at most min(n, n') of the people in both
+have it. So the remaining candidates are the values with these smaller counts: the intersection of two multisets.
 Ganta, Kasiviswanathan & Smith, "Composition attacks and auxiliary information in data privacy", KDD 2008.
 """
 
@@ -44,7 +44,7 @@ class WorstPair(Quiet):
 
 @dataclass(frozen=True, repr=False)
 class Intersection(Quiet):
-    """What two releases reveal together about one sensitive attribute."""
+    """The information that two releases reveal together about one sensitive attribute."""
 
     earlier: str
     sensitive: str

@@ -215,7 +215,7 @@ def with_items(table: Audit, asked: AuditQuestion, items: ItemQuestion, hierarch
         coverage, lost = _against(asked, records, against, meaning, items.local, hierarchies, others, coverage)
     notices = [f"{records.empty:,} of {records.records:,} records show no item"] if records.empty else []
     if not item_rules.is_listed(file, column) and items.separator is None and records.labels and longest <= 1:
-        notices.append("no record shows more than one item; if something else separates items, say what (--separator)")
+        notices.append("no record shows more than one item; if something else separates items, name it (--separator)")
     return replace(
         table,
         has_items=True,
@@ -269,8 +269,8 @@ def _against(
     unread = [label for label, items in zip(records.labels, meaning.items, strict=True) if not items]
     if unread:
         most = max(records.supports[label] for label in unread)
-        texts = [f"{label[:80]!r} stands for no item of the original" for label in unread[:EXAMPLES]]
-        return Coverage("which items every published text stands for", True, most, tuple(texts)), {}
+        texts = [f"{label[:80]!r} corresponds to no item of the original" for label in unread[:EXAMPLES]]
+        return Coverage("the items of every published text", True, most, tuple(texts)), {}
     given = given_hierarchies(replace(asked, original=None), None, hierarchies)
     notations = {}
     for name in asked.quasi:
@@ -380,7 +380,7 @@ def by_persons(
 ) -> tuple[item_rules.PublishedRecords, ItemPersons]:
     """Count persons: where every item is published in one way, by the original; else by the rows as they were written.
 
-    Where neither says whose the records are, they stay counted as records, and nothing is confirmed.
+    If neither identifies the persons of records, they are counted as records, and nothing is confirmed.
     """
     if checked.holds and checked.exact:
         named = records_by_persons(original, readings or {})

@@ -80,7 +80,7 @@ class PublishedRecords:
     """The number of records equal to each distinct one."""
 
     person: NDArray[np.int64] | None = None
-    """Where persons are counted, the kind of persons whose each distinct record is, and `weights` how many these are.
+    """If persons are counted, the kind of persons of each distinct record, and `weights` how many these are.
     A record of another kind is another distinct one."""
 
     notices: tuple[str, ...] = ()
@@ -98,7 +98,8 @@ class PublishedRecords:
         return PublishedRecords("", sets.labels, starts, codes, counted.counts, None, (), counted, quasi)  # type: ignore[arg-type]
 
     def of_persons(self, whose: Mapping[tuple[Shown, int], int]) -> PublishedRecords:
-        """Count persons instead: `whose` says how many persons of each kind have a record that shows a set of texts."""
+        """Count persons instead: `whose` has the number of persons of each kind with a record that shows a set of
+        texts."""
         place = {label: code for code, label in enumerate(self.labels)}
         rows = sorted((person, sorted(place[label] for label in shown), n) for (shown, person), n in whose.items())
         starts = np.cumsum([0, *(len(codes) for _, codes, _ in rows)])
@@ -454,7 +455,7 @@ def faults(
     sensitive = frozenset(wanted.sensitive_items(original))
     for label, items in readings.items():
         if items & sensitive and sizes[label] != 1:
-            yield read.supports[label], (f"{label} (it stands for a sensitive item among others)",)
+            yield read.supports[label], (f"{label} (it includes a sensitive item and others)",)
     if isinstance(wanted, PSRules):
         yield from _of_lines(read, wanted, original, readings)
         return
@@ -541,7 +542,7 @@ def read_legend(path: Path) -> dict[str, list[str]]:
         return dict(content["published"])
     in_shape(content, str(path), WHAT, fields({}, {"legend": fields({"file": text})}))
     if "legend" not in content:
-        raise BadInputError(f"{path}: this certificate names no legend: every published item says what it stands for")
+        raise BadInputError(f"{path}: this certificate names no legend: every published item is self-explanatory")
     return read_legend(path.with_name(Path(content["legend"]["file"]).name))
 
 

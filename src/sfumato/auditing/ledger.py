@@ -301,7 +301,7 @@ class Difference(Quiet):
 
 @dataclass(frozen=True, repr=False)
 class Throughout(Quiet):
-    """What remains of the groups that are in every file of a sequence."""
+    """The remainder of the groups that are in every file of a sequence."""
 
     spoken: ClassVar[tuple[str, ...]] = ("files", "sensitive")
 

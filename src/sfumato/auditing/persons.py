@@ -3,10 +3,10 @@
 A published row does not say whose it is. A record of the original fits a group if the group's box covers it and a row
 there agrees with it in every other column. A group is counted where no record that fits it fits another group, and its
 rows are as many as these records. Of other groups the fewest persons who can supply the rows bound the number from
-below, and the records of one person the share from above. What a bound does not decide is not confirmed.
+below, and the records of one person the share from above. Values that a bound does not decide are not confirmed.
 
-Whoever wrote the file knows more: the rows as they were written, each with its person (`named`). These must be the rows
-of the file, and then every group is counted.
+The publisher knows more: the rows as they were written, each with its person (`named`). These must be the rows of the
+file, and then every group is counted.
 """
 
 from collections import Counter
@@ -39,7 +39,7 @@ Calling = Callable[[str, TextColumn], TextColumn]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupEvidence(Quiet):
-    """What is known of the persons of every group; whose records the counted groups are."""
+    """The known persons of every group: to whom the counted records belong."""
 
     shown: tuple[Mapping[str, str], ...]
     """What every group shows."""
@@ -246,7 +246,8 @@ def _values_admitted(
     table: tuple[TextColumn, Counts, Counts],
     hierarchy: Hierarchy | None,
 ) -> tuple[dict[int, bool], str]:
-    """Say of every counted group whether it satisfies a part about sensitive values; what the file achieves."""
+    """Return, for every counted group, whether it satisfies a part about sensitive values; and the value that the file
+    achieves."""
     held = {g: own for g, own in found.held(name, called).items() if g >= 0}
     if not held:
         return {}, ""

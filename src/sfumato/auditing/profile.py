@@ -1,4 +1,4 @@
-"""What the groups of a published file show of one sensitive attribute, worked out from the definitions.
+"""The information of the groups of a published file about one sensitive attribute, computed from the definitions.
 
 The second opinion beside `sfumato.measures`: it shares nothing with the kernels there. Only the values that are
 present in a group are looked at; what absent values add is known from Q alone. So time and memory follow the counts
@@ -35,10 +35,10 @@ DEFINED = (
     *("l_frequency", "l_distinct", "l_entropy", "l_recursive"),
     *("t_equal", "t_ordered", "t_hierarchical", "t_js", "delta", "beta"),
 )
-"""What is measured of every group."""
+"""The measures of every group."""
 
 NEEDED = ("sizes", "p", "q", "largest", "l_distinct", "strange")
-"""What several of these need: worked out before they are, since they run in threads."""
+"""Shared intermediate results: computed before the measures, which run in threads."""
 
 HIGHER_IS_BETTER = ("l_frequency", "l_distinct", "l_entropy", "l_recursive")
 
@@ -139,7 +139,7 @@ class Profile:
     def counted(baseline: Baseline, group: Counts, value: Counts, weights: Counts) -> Profile:
         """Sort entries and add up those of one group and value; by a table of all, unless it is mostly empty.
 
-        Entries that stand in order, and none twice, are what is wanted already.
+        Entries that are in order, and none twice, are already the result.
         """
         key = group * len(baseline.values) + value
         if (key[1:] > key[:-1]).all():
@@ -185,7 +185,7 @@ class Profile:
 
     @cached_property
     def starts(self) -> Counts:
-        """Where the entries of every group begin."""
+        """The first entry of every group."""
         return np.flatnonzero(np.r_[True, self.group[1:] != self.group[:-1]])
 
     @cached_property
@@ -414,7 +414,7 @@ def size_measures(sizes: Counts, alike: Counts) -> dict[str, float]:
 
 
 def suppression_measures(sizes: Counts | None, suppressed: int | None) -> dict[str, float]:
-    """Return what is said of suppressed records; nothing where a file alone does not tell how many it lacks."""
+    """Return the facts about suppressed records; nothing where a file alone does not show how many are missing."""
     if suppressed is None:
         return {}
     if sizes is None:

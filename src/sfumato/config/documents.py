@@ -1,8 +1,8 @@
 """Reading JSON and TOML documents of the program safely, after an editor, a crash or a stranger has changed them.
 
-The result is plain values of the requested shape, without traps: no nesting that exhausts the stack, no number beyond
-128 bits or that is not a number, no repeated key, no half of a surrogate pair. Otherwise one sentence names the file,
-the place and the error. Code that uses the values therefore checks meanings, never types.
+The result is plain values of the requested shape, without traps. There is no nesting that exhausts the stack, no
+number beyond 128 bits, no NaN or infinity, no repeated key, no half of a surrogate pair. Otherwise one sentence names
+the file, the place and the error. Code that uses the values therefore checks meanings, never types.
 
 Also plain values for JSON: infinities as texts, numpy numbers as numbers; and back.
 """

@@ -579,7 +579,8 @@ LIMIT = Option("For baskets: the limit on suppression.", takes="limit", rare=Tru
 ITEM_ANONYMIZERS = Option("For a table with items: the anonymizers of the items of every group.", takes="anonymizer")
 MERGING = Option("For a table with items: how groups are merged to reduce the loss of their items.", takes="merging")
 SETS = Option(
-    "For a table with items: whether a published set lists items of its group (group: it reveals that somebody in the "
-    "group has each of them) or is a node of one tree over all items (common: it reveals nothing more of the group).",
+    "For a table with items, the form of a published set. group: it lists items of its group, which reveals that "
+    "somebody in the group has each of them; common: a node of one tree over all items, which reveals nothing more "
+    "about the group.",
     rare=True,
 )

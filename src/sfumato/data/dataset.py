@@ -1,11 +1,11 @@
 """A table with items: rows of quasi-identifiers, each with a basket of items; and a table without held-out records.
 
-    table      the relational part, compressed to cells
-    baskets    the distinct baskets
-    pairs      which cell has which basket, in how many records
+    Table:      the relational part, compressed to cells.
+    Baskets:    the distinct baskets.
+    Pairs:      which cell has which basket, in how many records.
 
 All code for such tables uses the pairs. A record without items has the empty basket. Declared sensitive items form a
-derived attribute of the record (`policy`), which is a sensitive attribute of the cells: cells are divided by it here,
+derived attribute of the record (`policy`), which is a sensitive attribute of the cells. Cells are divided by it here,
 so that every requirement and measure of tables can read it.
 
 Held-out records are drawn from a seed over the cells in code order, so the draw depends on the seed and the records,

@@ -1,8 +1,8 @@
 """Declarations of data: the location of a data set and the roles of its columns, as a value that can be written.
 
 A table has columns with roles. Sets of items are lines, rows of (owner, item), or a column of lists. The items of a
-table's records are in one of its columns (a list, or items with a separator), or in a second file with one row per item
-and an owner column.
+table's records are in one of its columns (a list, or items with a separator). Or they are in a second file with one
+row per item and an owner column.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class Guess(Quiet):
     """The entry for `[table.hierarchy]`, if its role needs one."""
 
     advice: str = ""
-    """What a person should check before the guess is used."""
+    """The facts to check before the guess is used."""
 
     distinct: int = 0
     """The number of different values."""

@@ -138,7 +138,7 @@ class Baskets(Quiet):
 
     @property
     def unit(self) -> str:
-        """What is counted of who shows items."""
+        """The counted unit: who shows items."""
         return "record" if self.persons is None else "person"
 
     @cached_property

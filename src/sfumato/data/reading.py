@@ -370,11 +370,11 @@ def read(source: Any, **columns: Unpack[Columns]) -> Table:
     same values of shared attributes. `weights` are the weights of quasi-identifiers in losses, such as `{"age": 2}`;
     default: 1.
 
-    The others are reading options that correct wrong guesses: encoding, sheet, header and its row, names of columns,
-    columns with a decimal comma or point, the order of day and month, and columns with unchanged texts. `engine` is the
-    engine that reads the rows, if the source does not determine it. Beyond `memory` (`"4GB"`) it works on disk, in a
-    private folder of `spill`. Above `most_cells` distinct combinations (default: what fits into memory) columns are
-    coarsened. `ranges` is the finest that a release may publish: `rounded` or `node`.
+    The others are reading options that correct wrong guesses: encoding, sheet, header and its row, names of columns.
+    Columns can be declared to have a decimal comma or point, an order of day and month, or unchanged texts. `engine`
+    is the engine that reads the rows, if the source does not determine it. Beyond `memory` (`"4GB"`) it works on disk,
+    in a private folder of `spill`. Above `most_cells` distinct combinations (default: what fits into memory) columns
+    are coarsened. `ranges` is the finest that a release may publish: `rounded` or `node`.
     """
     said: dict[str, Any] = {"quasi": (), **columns}
     unknown = [name for name in said if name not in Columns.__annotations__]

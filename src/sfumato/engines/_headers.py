@@ -1,6 +1,6 @@
 """The names of columns: whether a file begins with them, the blanks around them, and their errors.
 
-A file is considered to have no header only if its first record looks like the others in every respect: a text above
+A file is considered to have no header only if its first record looks like the others in every respect. A text above
 numbers, or above texts that all occur again, is a name.
 """
 

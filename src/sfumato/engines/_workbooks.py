@@ -3,8 +3,8 @@
 Sheets of Excel and LibreOffice are read by python-calamine, imported at its first use. A formula has the value of the
 last save.
 
-Files of SPSS, Stata and SAS are read by pyreadstat, imported at its first use and not part of a plain installation:
-values by their labels, user-missing values as missing, with the labels of columns.
+Files of SPSS, Stata and SAS are read by pyreadstat, which is imported at its first use and not part of a plain
+installation. Values are read by their labels, user-missing values as missing, with the labels of columns.
 """
 
 import datetime

@@ -40,7 +40,7 @@ CONVERT: dict[FrameKind, str] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Frame(Quiet):
-    """A frame in place of a file name; it equals only itself, and its representation has no rows."""
+    """A frame instead of a file name; it equals only itself, and its representation has no rows."""
 
     spoken: ClassVar[tuple[str, ...]] = ("origin",)
 

@@ -4,13 +4,11 @@
 tabs. A line is parsed by the csv rules, so a name with a comma may be quoted. A published file is parsed as its readers
 would: a quoted name may contain a line end, and a file that ends in .csv is separated by commas.
 
-**Rows.** A file has one item per row if every line has the same number of fields, and
-- the first line is a header: its texts are no numbers and occur nowhere else; and
-- one column identifies the owner of an item: by its name (`invoice`), or its values repeat, each in one run of rows;
-  and
-- one other column has the items: by its name, or no other column varies among the rows of an owner.
-If only some of these signs are present, the file is ambiguous and refused. Comments, a header of one word and the marks
-of SPMF (`-1`, `-2`) are no items.
+**Rows.** A file has one item per row if every line has the same number of fields, and:
+- The first line is a header: its texts are no numbers and occur nowhere else. - One column identifies the owner of an
+item: by its name (`invoice`), or its values repeat, each in one run of rows. - One other column has the items: by its
+name, or no other column varies among the rows of an owner. If only some of these signs are present, the file is
+ambiguous and refused. Comments, a header of one word and the marks of SPMF (`-1`, `-2`) are no items.
 """
 
 import csv

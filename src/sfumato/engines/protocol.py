@@ -4,12 +4,13 @@ An engine does not know hierarchies, roles or requirements. It lists the distinc
 tuples of codes of these texts, and writes rows whose cells have been placed. It returns distinct texts, cells and
 counts, and of rows only the published ones; errors are our own on every engine.
 
-Engines are equal because the text of a value has one definition, that of DuckDB: whole numbers in digits; `true` and
-`false`; decimals with all digits of their scale (`1.50`, `0.0000001`); floating point numbers by the fewest digits that
-give them back, always with a point or an exponent (`1.0`, `0.0001`, `1e-05`, `1e+16`, `nan`, `inf`, `-inf`, `-0.0`);
-days `2020-01-31`; times `10:00:00.5`, without zeros at the end of a fraction; times of a day `2020-01-31 10:00:00.5`,
-and instants in UTC with a final `+00`. Texts are ordered by their bytes in UTF-8, missing values last. Several texts
-become one (`framed`): before each its number of characters and a colon, and `-` for a missing one: `1:a-2:xy`.
+Engines are equal because the text of a value has one definition, that of DuckDB. Whole numbers in digits; `true` and
+`false`; decimals with all digits of their scale (`1.50`, `0.0000001`); floating point numbers by the fewest digits
+that give them back, always with a point or exponent, as in (`1.0`, `0.0001`, `1e-05`, `1e+16`, `nan`, `inf`, `-inf`,
+`-0.0`). Days `2020-01-31`; times `10:00:00.5`, without zeros at the end of a fraction; times of a day `2020-01-31
+10:00:00.5`, and instants in UTC with a final `+00`. Texts are ordered by their bytes in UTF-8, missing values last.
+Several texts become one (`framed`): before each its number of characters and a colon, and `-` for a missing one:
+`1:a-2:xy`.
 """
 
 import datetime

@@ -1,8 +1,8 @@
 """Which boxes of a release cover a point: a tree of boxes, each node with the bounds of those below it.
 
-Boxes are halved by their centres, along the attribute in which these lie farthest apart for its domain; where boxes
-are parts of a partition the bounds of two halves hardly overlap, and a point meets some logarithm of the boxes. To look
-boxes up by the leaves of one attribute alone met a share of all of them: points x boxes.
+Boxes are halved by their centres, along the attribute in which these lie farthest apart for its domain. If boxes
+are parts of a partition, the bounds of two halves hardly overlap, and a point meets some logarithm of the boxes. To
+look boxes up by the leaves of one attribute alone met a share of all of them: points x boxes.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def part_at(order: Counts, start: int, stop: int, middle: int, lo: Codes, hi: Co
 
 @kernel
 def covers(lo: Codes, hi: Codes, row: int, codes: Codes, point: int) -> bool:
-    """Say whether a box, or the bounds of a node, cover a point."""
+    """Return whether a box, or the bounds of a node, cover a point."""
     for a in range(codes.shape[1]):  # noqa: SIM110 (numba knows no `all`)
         if codes[point, a] < lo[row, a] or codes[point, a] > hi[row, a]:
             return False
@@ -118,7 +118,7 @@ def covering(
 ) -> tuple[Counts, int]:
     """List the boxes that cover a point, ascending: in `found`, grown where it was too short, and how many they are.
 
-    `open_` has room for depth + 2 nodes that are still to be looked at.
+    `open_` has depth + 2 entries for the nodes that are still to be visited.
     """
     n, number, waiting = len(lo), 0, 1
     open_[0] = 1

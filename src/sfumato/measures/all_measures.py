@@ -3,15 +3,15 @@
 Measures of items are counted within groups where records have attributes, too: whoever looks for a person knows the
 quasi-identifiers.
 
-The risks are those that follow from a published file and from what was promised beforehand, so that anybody may be told
-them. `a_know` compares groups with Q, the distribution of the whole table, suppressed records included; whoever has the
-file could solve it for the suppressed values. Here the distribution is that of the file, F. If at most the share a of
-all records was left out, Q = (1 - s) F + s R for some s <= a and some distribution R of the suppressed values. Half L1
-is convex in Q, so the measure against Q is at most (1 - a) x + a, where x is the one against F. That bound is returned:
+The risks follow from a published file and from what was promised beforehand, so they are safe to publish. `a_know`
+compares groups with Q, the distribution of the whole table, suppressed records included; whoever has the file could
+solve it for the suppressed values. Here the distribution is that of the file, F. Let at most the share a of all records
+be suppressed. Then Q = (1 - s) F + s R for some s <= a and some distribution R of the suppressed values. Half L1 is
+convex in Q, so the measure against Q is at most (1 - a) x + a, where x is the one against F. That bound is returned:
 no suppressed value enters it, and no risk is above it. Risks of the worst group are left out: a record that this
 release publishes may be missing in another one, and moves its group as far as the group is small.
 
-What a measure declares of itself: name, risk or utility, direction, range, what it needs, and what it means.
+The declaration of a measure: name, risk or utility, direction, range, what it needs, and its meaning.
 """
 
 import tomllib
@@ -31,7 +31,7 @@ from sfumato.requirements.requirement import Requirement
 
 @dataclass(frozen=True)
 class Measure:
-    """The declaration of one number that can be said of a release."""
+    """The declaration of one number that describes a release."""
 
     name: str
     kind: Literal["risk", "utility"]
@@ -41,10 +41,11 @@ class Measure:
     most: float = inf
     needs_sensitive: bool = True
     reads_noisy: bool = False
-    """Whether it can be said of a noisy or synthetic release, which has boxes and counts but no groups of people."""
+    """Whether it is defined for a noisy or synthetic release, which has boxes and counts but no groups of people."""
 
     said_of: Literal["table", "baskets", "items"] = "table"
-    """What it is said of: a release of a table, of sets of items, or of a table with items, of which all is said."""
+    """The kind of release it is defined for: a table, sets of items, or a table with items, for which all are
+    defined."""
 
     by_persons: bool = False
     """Whether it is a risk that is defined where persons, not records, are counted."""
@@ -53,15 +54,16 @@ class Measure:
     """Whether it is defined where records are counted."""
 
     function: Callable[[Any], float] | None = None
-    """What works it out from a release; those that share their work have none and are worked out together."""
+    """The function that computes it from a release; measures that share their work have none and are computed
+    together."""
 
     @property
     def holds_of_persons(self) -> bool:
-        """Whether it can be said where persons are counted: utility is that of records, risks are those of persons."""
+        """Whether it is defined where persons are counted: utility is that of records, risks are those of persons."""
         return self.by_persons or self.kind == "utility"
 
     def is_said_of(self, section: str) -> bool:
-        """Say whether it can be said of what a kind of study is about."""
+        """Return whether it is defined for a kind of study."""
         return section in (self.said_of, "items")
 
 
@@ -96,7 +98,7 @@ ATTACK_MEASURES = tuple(name for name, said in DECLARED.items() if said.get("par
 """The measures that need attacks (`Scales.attacks`)."""
 
 FIDELITY = tuple(name for name, said in DECLARED.items() if said.get("part_of") == "fidelity")
-"""The measures of fidelity; all of them can be said of every kind of release."""
+"""The measures of fidelity; all of them are defined for every kind of release."""
 
 MARGINALS = FIDELITY[:3]
 """The errors of one column, two and three."""

@@ -1,12 +1,12 @@
 """An attack on any release: guess everybody's sensitive value from what the boxes say (Cormode et al. 2013).
 
-The attacker knows every person's quasi-identifiers. From the release he takes the boxes and their sensitive counts,
-spreads every count uniformly over its box (by the width of leaves; negative counts are cut at 0), learns from that how
-often each leaf goes with each sensitive value, and guesses. Everybody in the table is guessed, who is not published as
-well. Exact and noisy releases are boxes with counts, so both face the same attacker.
+The attacker knows every person's quasi-identifiers. From the release the attacker takes the boxes and their sensitive
+counts, and spreads every count uniformly over its box (by the width of leaves; negative counts are cut at 0). The
+attacker learns from that how often each leaf goes with each sensitive value, and guesses. Everybody in the table is
+guessed, who is not published as well. Exact and noisy releases are boxes with counts, so both face the same attacker.
 
-Where persons are counted, a person is guessed once for each combination of quasi-identifiers in the person's records.
-The guess is right if one of these records has the value.
+If persons are counted, a person is guessed once for each combination of quasi-identifiers in the person's records. The
+guess is right if one of these records has the value.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.kernels import kernel
 
 DRAWS = 5
-"""How many times a random attack is repeated unless that is said."""
+"""The default number of repetitions of a random attack."""
 
 TOLERANCE = 1e-9
 """Beliefs and totals closer than this are equal: sums come out a little different in another order."""
@@ -72,8 +72,8 @@ class Attack(Configured):
     """How the attacker learns, and whom he guesses."""
 
     kind: Annotated[Literal["naive-bayes", "pairs", "random-forest"], Option()] = "naive-bayes"
-    """How the attacker learns: every quasi-identifier by itself, every two of them together, or a classifier on points
-    drawn from the boxes."""
+    """How the attacker learns: every quasi-identifier separately, every two of them together, or a classifier on
+    points drawn from the boxes."""
 
     top: Annotated[float, Option(more_than=0, most=1)] = 1.0
     """The share of records to guess: those where the attacker is most confident."""
@@ -82,7 +82,7 @@ class Attack(Configured):
     """Of a random-forest; 0 where none is given."""
 
     draws: Annotated[int | None, Option(least=1, when=("kind", "random-forest"))] = None
-    """How many times a random-forest draws points and grows; 5 where nothing is said."""
+    """How many times a random-forest draws points and grows. Default: 5."""
 
     name: ClassVar[str] = "attack"
 
@@ -114,10 +114,10 @@ class Attack(Configured):
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What an attacker has learned: log-likelihoods, which of them speak of each point, and what he believes before.
+    """An attacker's model: log-likelihoods, which of them apply to each point, and the prior.
 
-    A value whose likelihood is zero anywhere is not believed at all. Where that leaves none, the attacker guesses the
-    value that the release has most of. Among equal beliefs he takes the commoner value, then the first in order.
+    A value whose likelihood is zero anywhere is not believed at all. If that leaves none, the attacker guesses the
+    most frequent value of the release. Among equal beliefs he takes the commoner value, then the first in order.
     """
 
     logs: Numbers
@@ -144,7 +144,7 @@ def naive_bayes(release: Published, points: Points, content: Numbers) -> Evidenc
     """Learn how often each leaf of each quasi-identifier goes with each value, as if they were independent.
 
     Nothing is smoothed: P(leaf | s) is the mass of s that boxes put there / all mass of s, as in the paper. A stretch
-    of leaves that no box tells apart stands for each of them: their mass is the same share of it for every value.
+    of leaves that no box separates represents each of them: their mass is the same share of it for every value.
     """
     boxes, cut = release.boxes, []
     for a, quasi in enumerate(release.cells.quasi):
@@ -228,7 +228,7 @@ def logarithms(numbers: Numbers) -> Numbers:
 
 
 def wanted(people: Counts, top: float) -> int:
-    """Say how many people are guessed: a share of all, rounded up."""
+    """Return how many people are guessed: a share of all, rounded up."""
     return math.ceil(top * int(people.sum()) - TOLERANCE)
 
 
@@ -274,7 +274,7 @@ def spread_over_leaves(lo: Codes, hi: Codes, cumulative: Numbers, content: Numbe
 def spread_values(lo: Codes, hi: Codes, cumulative: Numbers, content: Numbers) -> Numbers:
     """Spread the counts of boxes over leaves: leaves x values.
 
-    An interval of leaves is the union of a few nodes of a binary tree over all leaves; each box is added to these, and
+    An interval of leaves is the union of a few nodes of a binary tree over all leaves. Each box is added to these, and
     in the end every node to the two below it. So long intervals cost a logarithm, and as nothing is ever
     subtracted (as with differences at the two ends), a leaf that no box covers is exactly zero.
     """

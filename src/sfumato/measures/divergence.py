@@ -1,6 +1,6 @@
 """Divergences between what is true and what a release says: JS per population, KL over all cells.
 
-What an adversary gains who knows the quasi-identifiers (Brickell & Shmatikov 2008, section 4).
+The gain of an adversary who knows the quasi-identifiers (Brickell & Shmatikov 2008, section 4).
 
 Before the release he knows the table's distribution Q of the sensitive values; from the release he learns that of
 the person's group. Records that are not published teach him nothing and are not counted.
@@ -47,9 +47,9 @@ def js_of_rows(truth: Numbers, estimate: Numbers, fallback: Numbers) -> Numbers:
 def kl(release: Published, points: Points, truth: Numbers, estimate: Numbers | None, sensitive: int) -> float:
     """Return KL(P, P^) of the joint distribution of quasi-identifiers and one sensitive attribute, in nats.
 
-    P^ spreads every box's records uniformly over its leaves (Kifer & Gehrke 2006). What no box covers, because
-    its records were suppressed or noise left nothing there, is counted as in the release without quasi-identifiers.
-    `truth` and, for a release of point boxes, `estimate` are the sensitive counts of every point.
+    P^ spreads every box's records uniformly over its leaves (Kifer & Gehrke 2006). Combinations that no box covers,
+    because their records were suppressed or noise left no count, are counted as in the release without
+    quasi-identifiers. `truth` and, for a release of point boxes, `estimate` are the sensitive counts of every point.
     """
     cells = release.cells
     span = cells.span(sensitive)
@@ -128,7 +128,7 @@ def leaf_share(cumulative: Numbers, start: int, leaf: int, lo: int, hi: int) -> 
 
 @dataclass(frozen=True, eq=False)
 class GroupGains:
-    """What the adversary gains in every group of a release."""
+    """The adversary's gain in every group of a release."""
 
     a_diff: Numbers
     """Half the sum of |p - q| over the sensitive values."""

@@ -1,19 +1,20 @@
 """How easily a record is found by somebody who knows its quasi-identifiers: risks read off group sizes.
 
-The frequency of a record is the number of records that look like it; its prosecutor risk is one over that. Where a
-missing value matches everything (sdcMicro's reading), records that look alike form no groups, but every record still
-has a frequency, and every risk here reads frequencies alone.
+The frequency of a record is the number of records that look like it; its prosecutor risk is one over that. If a
+missing value matches everything (sdcMicro's reading), records that look alike form no groups. Every record still has a
+frequency, and every risk here reads frequencies alone.
 
-Who stands in a release of records just as recorded: whether it is the table itself, but for a few values.
+Unchanged records in a release of records: whether it is the table itself, except for a few values.
 
-    standing   records of the table that the release shows as they are, each row for one record
-    alone      people whom nobody in the table is like, by the quasi-identifiers that the release shows
-    bare       those of them whose record stands there, alone there too
+    Standing:  records of the table that the release shows as they are, each row for one record.
+    Alone:     people whom nobody in the table is like, by the quasi-identifiers that the release shows.
+    Bare:      those of them whose record is in the release, alone there too.
 
-Hardly changed is what shows more than 19 of 20 records as they are, and most of the people who are alone bare. Whoever
-changes few records, but those of the people who are alone, has changed what matters. Of records that are said to be
-nobody's chance brings many back in a small domain; but not just as often as they were there. So of them the distinct
-records count that are shown as often as they occur: a sample of the table itself has less than 6 of 10 of these.
+A release is hardly changed if it shows more than 19 of 20 records as they are, and most of the people alone are bare. A
+method that changes few records, but those of the unique people, has changed what matters. For records that represent
+nobody, chance repeats many original records in a small domain, but not as often as they occurred there. So of them the
+distinct records count that are shown as often as they occur: a sample of the table itself has less than 6 of 10 of
+these.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ THRESHOLDS = {3: 0.33, 5: 0.2, 11: 0.09, 20: 0.05}
 
 @dataclass(frozen=True)
 class GroupRisk:
-    """What the frequencies of all records say of a table, or of its table on some of the quasi-identifiers."""
+    """The frequencies of all records of a table, or of its table on some of the quasi-identifiers."""
 
     records: int
     combinations: int
-    """Distinct combinations of values, a missing value being one of its own."""
+    """Distinct combinations of values; a missing value counts as a value."""
 
     smallest: int
     """The smallest frequency."""
@@ -52,7 +53,7 @@ class GroupRisk:
     """The average prosecutor risk, which is the marketer risk; equal to the distinction, combinations over records."""
 
     separation: float
-    """The share of pairs of records that can be told apart."""
+    """The share of pairs of records that differ."""
 
     @staticmethod
     def of(records: int, combinations: int, smallest: int, few: Counts, average: float, alike: float) -> GroupRisk:
@@ -127,7 +128,7 @@ MOST_STANDING = 0.95
 
 @dataclass(frozen=True)
 class Standing:
-    """How many records stand in a release just as recorded."""
+    """How many records occur unchanged in a release."""
 
     standing: int
     of: int
@@ -143,7 +144,7 @@ class Standing:
 
 
 def standing(release: RecordRelease) -> Standing:
-    """Count who stands in a release just as recorded; a column that it has not is not looked at.
+    """Count the records that occur unchanged in a release; columns that the release lacks are ignored.
 
     In a bucketization nobody does: values are dealt out within buckets, and exact quasi-identifiers are its form.
     """

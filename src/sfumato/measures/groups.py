@@ -65,7 +65,7 @@ class Measured(Quiet):
     """How well a column is learned from the release, where that was asked for."""
 
     fidelity: Mapping[str, Any] | None = field(default=None, compare=False)
-    """What pictures of a comparison with the original are drawn of, where that was asked for."""
+    """The data of pictures of a comparison with the original, where requested."""
 
     losses: Numbers | None = field(default=None, compare=False)
     """The privacy loss (`t_js`) of every group, by the first sensitive attribute."""
@@ -89,7 +89,7 @@ class Measured(Quiet):
 def measure(release: Any, scales: Mapping[str, Any] | None = None) -> Measured:
     """Measure a release by everything that can be read off its groups; of one with items, on `[scales]`, too.
 
-    Where there are several sensitive attributes, a measure about sensitive values is that of the worst attribute.
+    With several sensitive attributes, a measure about sensitive values is that of the worst attribute.
     """
     if release.kind in ("baskets", "items"):
         from sfumato.measures.scales import measure_items
@@ -126,7 +126,8 @@ def measure(release: Any, scales: Mapping[str, Any] | None = None) -> Measured:
 
 
 def _of_persons(release: Grouped, persons: GroupPersons, position: int) -> dict[str, float]:
-    """Measure what groups tell of one sensitive attribute, counted by persons; averages run over sightings."""
+    """Measure the information of groups about one sensitive attribute, counted by persons; averages run over
+    sightings."""
     assert release.histograms is not None
     cells, columns = release.cells, release.cells.span(position)
     per_group = of_persons(persons, columns, position, cells.sensitive[position])
@@ -224,9 +225,9 @@ def _identity(release: Grouped) -> dict[str, float]:
 def _losses(release: Grouped) -> dict[str, float]:
     """Loss as ARX and Dewri et al. compute it: each suppressed record counts 1, both as shares of all cells.
 
-    A box's loss in an attribute of n leaves, (share of the width - 1/n) / (1 - 1/n), is a difference of scaled ends
-    minus 1 / (n - 1), so that no box needs a division; that of the whole domain remains exactly 1. Attributes count by
-    their weights, which are 1 on the mean.
+    A box's loss in an attribute of n leaves is (share of the width - 1/n) / (1 - 1/n). It is computed as a difference
+    of scaled ends minus 1 / (n - 1), so that no box needs a division; that of the whole domain remains exactly 1.
+    Attributes count by their weights, which are 1 on the mean.
     """
     hierarchies = [quasi.hierarchy for quasi in release.cells.quasi]
     if any(hierarchy.inside for hierarchy in hierarchies):
@@ -414,7 +415,7 @@ def weighted_divergences(weighted: Numbers, sizes: Counts, q: Numbers, out: Numb
 
 @kernel
 def divergence_term(p: float, q: float, q_log_q: float) -> float:
-    """What a value adds to twice the divergence, apart from p ln p."""
+    """A value's contribution to twice the divergence, apart from p ln p."""
     return q_log_q - (p + q) * math.log((p + q) / 2) if p > 0 else q * LOG_2
 
 

@@ -1,11 +1,12 @@
 """Risks of sensitive values by persons, and of persons all of whose records somebody knows.
 
-Whoever knows one record of a person knows its group: these risks read the shares of its persons. Whoever knows the
-quasi-identifiers of all records knows the multiset of the person's groups, and how many records are in each:
+An attacker who knows one record of a person knows its group: these risks read the shares of its persons. An attacker
+who knows the quasi-identifiers of all records knows the multiset of the person's groups, and how many records are in
+each.
 
-    certain         more records of the person are in a group than it has rows without some value
-    one_value_left  all records of the person have one value, and only one value is in all of the person's groups
-    singled_out     no other person has as many records in the same groups
+    Certain:         more records of the person are in a group than it has rows without some value.
+    `one_value_left`:  all records of the person have one value, and only one value is in all of the person's groups.
+    `singled_out`:     no other person has as many records in the same groups.
 
 The file does not link rows to persons, so `singled_out` is a risk only where somebody can link the rows of one person.
 """

@@ -8,7 +8,7 @@ public code that quotes the formula rounds up as well, see `papers/li_li_2009`);
 drawn at random (`select="values"`) or are a range (`"range"`).
 
 With `reading="half-range"` a query selects a range of half of the leaves of every quasi-identifier and of half of the
-sensitive values, rounded up, each range equally likely to start anywhere it fits (Cormode et al. 2013). Categories
+sensitive values, rounded up. Each range is equally likely to start anywhere it fits (Cormode et al. 2013). Categories
 are taken in the order of their hierarchy's leaves. `reading="closed-half-range"` takes both ends of [i, i + n/2] of n
 leaves: n/2 + 1 of them, rounded down, and both values of an attribute that has two.
 """
@@ -162,7 +162,7 @@ class Stretch(NamedTuple):
     end: Counts
 
     def masks(self, size: int) -> NDArray[np.bool_]:
-        """Say of every one of so many values whether it is selected."""
+        """Return, for every value, whether it is selected."""
         value = np.arange(size)
         return (value >= self.first[:, None]) & (value < self.end[:, None])
 

@@ -1,28 +1,28 @@
 """A better reader than uniformity: groups read together, by expectation maximization (Li & Li 2009, future work).
 
-The uniform reader gives every record the histogram of its group. But groups tell of each other: if sales are frequent
-in all groups with many young people, then within one group too the young are likelier to be in sales. The reader
-keeps a model of few numbers, P(leaf | value) of every quasi-identifier (naive Bayes), and alternates: given the model,
-the values of every group are dealt anew among its records; given what was dealt, the model is counted anew. It starts
+The uniform reader gives every record the histogram of its group. But groups are related: if sales are frequent in all
+groups with many young people, then within one group too the young are likelier to be in sales. The analyst keeps a
+model of few numbers, P(leaf | value) of every quasi-identifier (naive Bayes), and alternates. Given the model, the
+values of every group are assigned again to its records; given the assignment, the model is counted again. It starts
 from the uniform reading.
 
-With exact quasi-identifiers (points) dealing keeps both margins of a group, the records of every point and the
-histogram: it takes, of all ways to do so, the one nearest to the model (iterative proportional fitting, which is also
+With exact quasi-identifiers (points), the assignment keeps both margins of a group: the records of every point and the
+histogram. Of all such assignments it is the one nearest to the model (iterative proportional fitting, which is also
 the maximum entropy). Two sets are projected onto each other in turn, so the divergence of what is dealt from the model
-never rises (Csiszar & Tusnady 1984). Of boxes the points inside are unknown: each value's records are spread over the
+never rises (Csiszar & Tusnady 1984). The points inside boxes are unknown. Each value's records are spread over the
 leaves of the box by the model, one attribute after the other, which is the usual EM of values known to an interval.
 
-What a researcher does with published points, an adversary does who knows everybody's quasi-identifiers and group,
-whatever was published: `definetti`.
+An adversary who knows everybody's quasi-identifiers and group can do the same with published points, whatever was
+published: `definetti`.
 
 The deFinetti attack (Kifer 2009): what the inference of a better reader gives an adversary.
 
 He knows everybody's quasi-identifiers and in which group each published person is. He learns across all groups how
-quasi-identifiers go with sensitive values (`reconstruction`), deals the values of every group among its people by
-that, and guesses for each the value that was dealt most of. Beside him stands who does not infer anything and guesses
-the commonest value of the person's group. Only published people are guessed. Where persons are counted, a person is
-guessed once for each group and combination of quasi-identifiers in it that the person's published records have. The
-guess is right if one of these records has the value.
+quasi-identifiers go with sensitive values (`reconstruction`). He assigns the values of every group to its people by
+that, and guesses for each the most frequently assigned value. Beside him stands who does not infer anything and
+guesses the commonest value of the person's group. Only published people are guessed. If persons are counted, a
+person is guessed once for each group and combination of quasi-identifiers in it that the person's published records
+have. The guess is right if one of these records has the value.
 """
 
 from __future__ import annotations
@@ -192,12 +192,12 @@ class LeafWeights:
 
 
 def largest_change(after: Numbers, before: Numbers, shares: Numbers) -> float:
-    """Return the most by which a number moved, of rows that stand for several the share of the largest of them."""
+    """Return the largest movement of a number; for rows that represent several records, their largest share."""
     return float((np.abs(after - before).max(axis=1) * shares).max(initial=0.0))
 
 
 def learned(counts: Numbers, usual: Numbers, totals: Numbers) -> Numbers:
-    """Count the model anew: P(leaf | value) from dealt records, smoothed towards all records (`usual`)."""
+    """Count the model again: P(leaf | value) from assigned records, smoothed towards all records (`usual`)."""
     shares: Numbers = (counts + SMOOTHING * usual[:, None]) / (totals + SMOOTHING)
     return shares
 
@@ -264,7 +264,7 @@ def weighted_estimates(release: Release, regions: Regions, learned: Sequence[Lea
 
 
 def _work(held: Held, lo: Codes, end: Codes, intervals: Intervals) -> list[int]:
-    """Say of every attribute how many weights are added up where boxes add those of their own values alone."""
+    """Return, for every attribute, how many weights are added up where boxes add those of their own values alone."""
     present = np.diff(held.starts)
     lengths = [(end - lo)[intervals.offsets[a] + number] for a, number in enumerate(intervals.number)]
     return [int((present * length).sum()) for length in lengths]
@@ -347,8 +347,9 @@ def deal_groups(
 def balance(odds: Numbers, mass: Numbers, target: Numbers, factors: Numbers) -> None:
     """Scale columns and rows in turn until they add up to the group's histogram (`target`) and the entries' records.
 
-    In the end rows add up exactly, columns to within `BALANCED` (nearly so, in the rare groups where some shares have
-    to vanish and `MOST_SCALINGS` is reached); `odds` are then what is dealt, and `factors` those of the columns.
+    In the end rows add up exactly, and columns to within `BALANCED`. They are only approximate in the rare groups
+    where some shares have to vanish and `MOST_SCALINGS` is reached. `odds` are then the assignment, and `factors`
+    those of the columns.
     """
     number, present = odds.shape
     factor, reached = np.empty(number), np.empty(present)
@@ -400,10 +401,10 @@ def combine_weights(
 
     As `combine_overlaps` of `release.regions`, but every value has its own weights: those of the stretches of attribute
     a stand at `stretches[a]:stretches[a + 1]` of `weights`, and `lo` and `end` are stretches. Nothing is multiplied
-    where a box is wholly inside. Weights are summed up over all stretches and values of an attribute, and kept for
-    the next region that selects the same; or `directly` for the values of a box, where that is less. Where boxes
-    share few intervals, the shares of these are `tabled`. Which boxes a region meets is kept for regions that begin
-    alike. `content` is what `held` lists the numbers of.
+    where a box is wholly inside. Weights are summed up over all intervals and values of an attribute, and kept for the
+    next region that selects the same. They are summed `directly` for the values of a box where that is less. If
+    boxes share few intervals, the shares of these are `tabled`. Which boxes a region meets is kept for regions that
+    begin alike. `content` is what `held` lists the numbers of.
     """
     boxes, kept_rows = len(held.starts) - 1, 0
     rows = np.zeros(used.shape[1], np.int64)
@@ -495,7 +496,7 @@ def selected_shares(bank: Bank, attribute: int, used: int, bounds: Codes) -> Num
 
 @kernel
 def cut_intervals(chosen: Numbers, lo: Codes, end: Codes, between: Counts, extent: Counts) -> None:
-    """Say of every interval of one attribute whether the chosen parts of stretches are none of it, some or all."""
+    """Return, for every interval of one attribute, whether the chosen parts cover none of it, some or all."""
     some, all_ = np.zeros(len(chosen) + 1, np.int64), np.zeros(len(chosen) + 1, np.int64)
     for i in range(len(chosen)):
         some[i + 1] = some[i] + (chosen[i] > 0.0)

@@ -1,12 +1,12 @@
 """The scales on which many releases of one data set are measured together.
 
-What does not depend on a release (large populations, their true histograms, the queries and their answers, the persons
-who are attacked) is prepared once; a release then costs milliseconds. A table, baskets and a table with items have a
-class of scales each, with a prepared form.
+Everything that does not depend on a release (large populations, their true histograms, the queries and their answers,
+the attacked persons) is prepared once; a release then costs milliseconds. A table, baskets and a table with items have
+a class of scales each, with a prepared form.
 
-Beside attributes, the table's side is measured as every release of a table, by its groups and boxes. The items' side is
-measured within groups where it is about what somebody knows (`itemset_risk`, `least_support`, `candidates`), over all
-records where it is about what is lost; a record that is not published has lost all its items.
+Beside attributes, the table's side is measured as every release of a table, by its groups and boxes. The items' side
+is measured within groups for an attacker's knowledge (`itemset_risk`, `least_support`, `candidates`), and over all
+records for losses. A suppressed record has lost all its items.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ class Scales:
     """How often a noisy release is drawn and measured: its point on a map is the median."""
 
     reader: Annotated[Reader, Option(takes="reader")] = field(default_factory=EmReader)
-    """Who reads releases besides the uniform reader of u_loss and query_error: nobody, where it is uniform."""
+    """Analysts of releases besides the uniform one of u_loss and query_error: none, where it is uniform."""
 
     attacks: Annotated[Attacks | None, Option(takes="attacks")] = None
     """Attacks that compare with records which the makers never saw; they are on where an axis is one of them."""
 
     fidelity: Annotated[Fidelity | None, Option(takes="fidelity")] = None
-    """What of every release is compared with the original: counts of columns, associations, models."""
+    """The comparison of every release with the original: counts of columns, associations, models."""
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -138,7 +138,7 @@ class Prepared:
 
     @cached_property
     def once(self) -> Once:
-        """What was worked out for one release, and serves another one of the same groups."""
+        """The results for one release that apply to another one of the same groups."""
         return Once()
 
     @cached_property
@@ -324,7 +324,7 @@ RESAMPLES = 200
 
 @dataclass(frozen=True)
 class BasketScales:
-    """What is measured of a release of baskets."""
+    """The measures of a release of transactions."""
 
     known: Annotated[int, Option(least=1, most=LONGEST)] = 2
     """Items of a person that an attacker may know."""
@@ -377,7 +377,7 @@ class PreparedBaskets(Quiet):
 
     @cached_property
     def persons(self) -> list[Itemset]:
-        """What is known of the persons who are attacked."""
+        """The attacker's knowledge about the attacked persons."""
         return self.scales.linking.draw(self.data, self.scales.known)
 
     @cached_property
@@ -513,7 +513,7 @@ def measure_baskets(release: BasketRelease, scales: BasketScales | None = None) 
 
 @dataclass(frozen=True)
 class MixedScales:
-    """What is measured of a release of a table with items."""
+    """The measures of a release of a table with items."""
 
     known: Annotated[int, Option(least=0, most=LONGEST)] = 2
     """Items of a person that an attacker may know beside the quasi-identifiers."""
@@ -571,7 +571,7 @@ class PreparedMixed(Quiet):
 
     @cached_property
     def persons(self) -> Persons:
-        """Who is attacked, and what is known of each."""
+        """The attacked persons, and the knowledge about each."""
         return Persons.drawn(self.data, self.scales.linking, self.scales.known)
 
     def ready(self) -> PreparedMixed:
@@ -607,7 +607,8 @@ class PreparedMixed(Quiet):
 
 
 def known_within_groups(release: MixedRelease, known: int) -> dict[str, float]:
-    """Say how few records of a group show the same parts: all sets of up to so many that occur, and groups alone."""
+    """Return the fewest records of a group that show the same parts: for all sets of up to so many that occur, and for
+    groups alone."""
     sizes = np.bincount(release.group, release.count, release.relational.groups)
     spread = group_spread(release, known) if known else Spread.of(np.zeros(0, np.int64))
     values = spread.measures()

@@ -1,4 +1,4 @@
-"""What an outsider who knows only some of the quasi-identifiers can do: every subset of them on its own.
+"""The risk from an outsider who knows only some of the quasi-identifiers: every subset of them separately.
 
 Distinction (distinct combinations over records) and separation (pairs told apart) are those of Motwani & Xu (2007).
 Along the way every combination that is unique learns the fewest attributes that already make it so.
@@ -42,11 +42,11 @@ NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, eq=False)
 class Combinations:
-    """The distinct combinations of quasi-identifiers, a missing value being one of its own, and their records."""
+    """The distinct combinations of quasi-identifiers (a missing value counts as a value) and their records."""
 
     codes: Codes
     missing: Flags
-    """Where a value is missing that matches everything; nowhere if missing values are values of their own."""
+    """The positions of missing values that match everything; empty if missing values count as values."""
 
     counts: Counts
 
@@ -163,7 +163,7 @@ def _by_refining(given: Combinations, largest: int, extra: Sequence[Members]) ->
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Combinations of attributes that have these places among all quasi-identifiers, to be told apart in steps."""
+    """Combinations of attributes that have these places among all quasi-identifiers, to be separated in steps."""
 
     given: Combinations
     places: tuple[int, ...]
@@ -190,7 +190,7 @@ class Steps:
                 yield from self._walk(more, self._further(opened, more, keys), keys, largest)
 
     def _further(self, opened: SubsetGroups, members: Members, keys: Counts) -> SubsetGroups:
-        """Tell groups apart by the last attribute of a subset, and note the subset for whoever becomes unique."""
+        """Separate groups by the last attribute of a subset, and note the subset for the records that become unique."""
         column = self.given.columns[members[-1]]
         values = int(column.max()) + 1
         refined = refine(opened.rows, opened.group, len(opened.sizes), column, values, self.given.counts)
@@ -230,7 +230,7 @@ class SubsetGroups:
 
 
 GROUPS, ALIKE, SMALLEST, TALLY = 0, 1, 2, 3
-"""Where a tally holds what; the records by size stand from TALLY on."""
+"""The layout of a tally; the records by size start at TALLY."""
 
 MOST = max(THRESHOLDS)
 
@@ -312,7 +312,7 @@ def add_up(sizes: Counts, tally: Counts) -> None:
 
 @dataclass(frozen=True)
 class HouseholdRisk:
-    """What households say of a table."""
+    """The risks from households of a table."""
 
     households: int
     sizes: dict[int, int]

@@ -1,9 +1,10 @@
 """The population behind a sample: how many of its members are alone with their values, and how risky a record is.
 
-A table is often a sample of a population that nobody has. Two models say from the group sizes of the sample how many
-members of the population are unique: Zayatz (1991), by the chance of drawing exactly one member of a group; and
-Pitman's sampling formula (Hoshino 2001), whose parameters theta and alpha are found by maximum likelihood. With
-sampling weights, the risk of one record is that of Benedetti & Franconi as given by Franconi & Polettini (2004).
+A table is often a sample of a population that nobody has. Two models estimate from the group sizes of the sample how
+many members of the population are unique. One is Zayatz (1991), by the chance of drawing exactly one member of a
+group. The other is Pitman's sampling formula (Hoshino 2001), whose parameters theta and alpha are found by maximum
+likelihood. With sampling weights, the risk of one record is that of Benedetti & Franconi as given by Franconi &
+Polettini (2004).
 """
 
 import math
@@ -69,7 +70,7 @@ def population_uniques(sizes: Counts, population: int) -> PopulationUniques:
 def zayatz(sizes: Counts, population: int) -> float:
     """Estimate the population's uniques: the sample's, times the chance that one is, over the sampling fraction.
 
-    The groups of the sample stand for those of the population: of size i, one yields exactly one record with
+    The groups of the sample represent those of the population: of size i, one yields exactly one record with
     probability i C(N-i, n-1) / C(N, n). By Bayes' rule, this gives the chance that a sample unique has size 1.
     """
     records = int(sizes.sum())
@@ -189,7 +190,7 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
 def individual_risks(sample: Numbers, population: Numbers) -> Numbers:
     """Return the risk of a record whose values f records of the sample and F persons of the population have.
 
-    With p = f/F, the expected value of 1/F given f: exact for f = 1 and 2, and its approximation above. Where the
+    With p = f/F, the expected value of 1/F given f: exact for f = 1 and 2, and its approximation above. If the
     population is no larger than the sample, it is 1/f.
     """
     f = np.asarray(sample, dtype=np.float64)

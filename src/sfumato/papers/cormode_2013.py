@@ -3,11 +3,11 @@
 Mondrian trees for k, l and t and private kd-trees are all boxes with histograms, so one naive Bayes attack and one
 workload of queries measure them on one map.
 
-**Measurements.** The paper cuts negative counts at 0 for its classifier (section II) and does not define the queries,
-so queries read noisy counts as drawn; the other reading (`Outcome.cut`) uses the same draws. The paper prints neither
+**Measurements.** The paper cuts negative counts at 0 for its classifier (section II) and does not define the queries.
+So queries read noisy counts as drawn; the other reading (`Outcome.cut`) uses the same draws. The paper prints neither
 the height of its private trees nor whether they are kd-trees: several heights and a quadtree are drawn. Claims are
-judged at HEIGHT, where a box has 7 records on average, close to the k = 8 that the paper uses elsewhere. (This rule was
-chosen after a look at several heights had shown a strong dependence, so claims about private trees list all heights.)
+judged at HEIGHT, where a box has 7 records on average, close to the k = 8 that the paper uses elsewhere. This rule was
+chosen after a look at several heights had shown a strong dependence, so claims about private trees list all heights.
 Averages over draws are means, as in the paper.
 
 **Claims** compare accuracies and errors, because the paper's breach has another rho. The paper uses 11 % as the
@@ -191,7 +191,7 @@ DP = kd_tree(HEIGHT)
 
 @dataclass(frozen=True)
 class Series:
-    """A curve of the paper: an anonymizer, a requirement, and the values of the parameter in place of `{}`."""
+    """A curve of the paper: an anonymizer, a requirement, and the values of the parameter that replaces `{}`."""
 
     maker: str
     requirement: str
@@ -284,10 +284,10 @@ CENSUS = PaperTable(
     "age",
     {"age": {"type": "numeric", "lower": 15, "upper": 94, "resolution": 5}},
 )
-"""A substitute for the paper's Census table, which we may not distribute. That table has 100,000 records; as
-quasi-identifiers a number with many values (age), a state with few (insured), education and occupation; as sensitive
-attribute ordered classes of salary, the most frequent with 11 %. The nearest in Adult are hours, salary, education,
-occupation, and classes of five years of age; all 45,222 records."""
+"""A substitute for the paper's Census table, which we may not distribute. That table has 100,000 records. Its
+quasi-identifiers are a number with many values (age), a state with few (insured), education and occupation. The
+sensitive attribute has ordered classes of salary, the most frequent with 11 %. The nearest in Adult are hours, salary,
+education, occupation, and classes of five years of age; all 45,222 records."""
 
 
 class Cormode2013:

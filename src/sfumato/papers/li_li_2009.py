@@ -17,12 +17,13 @@ same table with grids fixed before results were seen. Mondrian's dense grid of t
 t-closeness, so no maker wins by a finer grid. A score is the area under the staircase of some releases on P_loss and
 U_loss (`Map.score`). The result is the remaining share of the gap between Mondrian and the limit:
 
-    ratio = (score of all releases - limit) / (score of Mondrian with t-closeness on a dense grid - limit)
+    Ratio = (score of all releases - limit) / (score of Mondrian with t-closeness on a dense grid - limit).
 
 **Tie** of section 3.1: an adversary and a researcher with equal knowledge, estimator and goal gain the same. In
 Brickell & Shmatikov the researcher knows neutral attributes that the adversary does not. Without these, both guess the
-sensitive value of a record from its group, compared with the most frequent value of the table: a tie by definition, if
-the researcher is tested on the training records. If tested on others, as classifiers are, the researcher gains less.
+sensitive value of a record from its group, compared with the most frequent value of the table. That is a tie by
+definition, if the researcher is tested on the training records. If tested on others, as classifiers are, the
+researcher gains less.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -335,7 +335,7 @@ def apply(
     """Recode a new file, or another source of an engine, or open baskets, by the mapping of an earlier release.
 
     `rest` is the treatment of records with unknown values or items, of records outside all boxes, and of groups that
-    violate the requirement in the new data: `refuse` publishes nothing, `drop` suppresses them. The mapping's missing
+    violate the requirement in the new data. `refuse` publishes nothing, `drop` suppresses them. The mapping's missing
     texts are missing here too, in addition to `na`. `reading` has further options of `read`; ambiguous numbers and
     dates are read as in the mapping's table. `items_file` is the second file, if the items of records were in one.
     """

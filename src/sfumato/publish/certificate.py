@@ -85,7 +85,7 @@ def _files(context: PublicContext) -> Iterator[Section]:
 
 
 def _promise(context: PublicContext) -> Iterator[Section]:
-    """State the promise, and who can check it."""
+    """State the promise and the possible verifiers."""
     content = context.shown.content
     by_content = {"noisy": _noisy_promise, "external": _claim, "records": _promise_of_records}
     yield Section("promise", by_content.get(content, _requirement)(context))
@@ -122,7 +122,7 @@ def _requirement(context: PublicContext) -> dict[str, Any]:
 def _part(
     part: Any, confirmed: bool, checked: str, group: Sequence[str] = ("group",), persons: bool = False
 ) -> dict[str, Any]:
-    """State the promise of a part, and who can check it."""
+    """State the promise of a part and its possible verifiers."""
     return {
         "requirement": str(part),
         "in_words": part.words_of_persons() if persons else part.rule_in_words(*group),

@@ -198,9 +198,9 @@ def _in_prefix(walk: Walk, size: int, code: int) -> bool:
 def broken_listed(
     rows: CodedRows, requirement: PSRules, rules: Sequence[Rule], codes: Codes
 ) -> list[tuple[Rule, int, int]]:
-    """List the given rules that are broken, in the codes that stand for their items; with the persons of each.
+    """List the given rules that are broken, in the published codes of their items; with the persons of each.
 
-    `codes` has for every item what stands for it, SUPPRESSED where nothing does.
+    `codes` has the published code of every item, SUPPRESSED if there is none.
     """
     broken: list[tuple[Rule, int, int]] = []
     for antecedent, consequent in rules:

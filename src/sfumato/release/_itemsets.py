@@ -1,7 +1,7 @@
 """How many persons have a record with a set of items: counted on rows of item codes, whatever made them.
 
-Where every record is another person, these are the records. Else rows stand in the order of persons, and a stamp for
-each code tells whether the person of a row is counted already: one pass, without hashing.
+If every record is a different person, these are the records. Else rows are in the order of persons, and a stamp for
+each code shows whether the person of a row is counted already: one pass, without hashing.
 
 Walking all sets of codes that some row has, depth first.
 
@@ -62,8 +62,8 @@ class Walk(NamedTuple):
     slots: Counts
     tally: Counts
     stamp: Codes
-    """What stands behind a prefix: the codes; by code its rows, its persons, and the kind of persons who were tallied
-    last. Zero, and -1, where nothing is tallied."""
+    """The data of a prefix: the codes; by code its rows, its persons, and the last counted kind of persons. Zero, and
+    -1, where nothing is tallied."""
 
 
 def begin_walk(starts: Counts, codes: Codes, persons: RowPersons, items: int, depths: int) -> Walk:
@@ -141,7 +141,7 @@ NO_HISTOGRAM = np.zeros(0, np.int64)
 class Rows:
     """Rows of codes, ascending within a row, with how many records have each; and which rows have a code.
 
-    What is counted of rows are persons where these are named, else records: every record is another person.
+    Rows are counted as persons where these are named, else as records: every record is a different person.
     """
 
     starts: Counts
@@ -390,7 +390,7 @@ def sets_in(rows: Rows, size: int) -> Numbers:
 
 
 def drawn_sets(rows: Rows, size: int, seed: int = 0) -> DrawnSets:
-    """Draw sets of one size: a row by how many it has, and codes of it; a set in several rows stands for fewer."""
+    """Draw sets of one size: a row by how many it has, and codes of it; a set in several rows counts as fewer."""
     random, numbers = np.random.default_rng(seed), sets_in(rows, size)
     chosen = random.choice(len(numbers), DRAWS, p=numbers / numbers.sum())
     drawn = np.empty((DRAWS, size), np.int32)

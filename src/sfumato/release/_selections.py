@@ -1,7 +1,7 @@
 """Selections of an attribute's leaves, with memory proportional to the selection.
 
 An interval of leaves is stored by its two ends. A scattered selection is one bit per leaf, with the cumulative selected
-width at each block of leaves; the width below any other leaf starts from its block and adds leaf by leaf, in the same
+width at each block of leaves. The width below any other leaf starts from its block and adds leaf by leaf, in the same
 order as over all leaves. So a million leaves take an eighth of a megabyte.
 """
 

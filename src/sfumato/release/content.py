@@ -3,11 +3,11 @@
 No record is assigned to anything here, so no code that counts records can read such a release by mistake. It contains
 only its boxes and their counts, which are both outputs of the mechanism.
 
-Noise makes counts negative. A draw has two readings: `unbiased` as drawn, so that sums over many boxes are right on
-average; or `cut`, with negative counts set to 0, because no fewer than zero records can be drawn from a box.
+Noise makes counts negative. A draw has two readings. `unbiased` keeps it as drawn, so that sums over many boxes are
+right on average. `cut` sets negative counts to 0, because no fewer than zero records can be drawn from a box.
 
 It is written as synthetic records, in a table that looks like the original. Every box yields as many records with a
-sensitive value as its noisy count, rounded, or none if that is negative; a record is anywhere in its box, by the widths
+sensitive value as its noisy count, rounded, or none if that is negative. A record is anywhere in its box, by the widths
 of leaves. Equality with a real record is chance. Drawing reads only the content of the release, so the guarantee is
 that of the release.
 
@@ -17,10 +17,10 @@ recodes them; they form a small table of texts, in the order of `write_table`, w
 **Budget** of differential privacy: epsilon, or epsilon with a delta. Epsilon alone is accounted in epsilon, and the
 parts are summed. With a delta it is accounted in rho of zero-concentrated differential privacy (zCDP, Bun & Steinke
 2016), whose parts are summed too and under which Gaussian noise is cheap. The conversion of rho (Canonne, Kamath &
-Steinke 2020, proposition 12 for Renyi differential privacy, of which zCDP is alpha rho at every order alpha): rho-zCDP
-is (epsilon, delta)-differentially private with, for any alpha > 1,
+Steinke 2020, proposition 12 for Renyi differential privacy, of which zCDP is alpha rho at every order alpha). Thus
+rho-zCDP is (epsilon, delta)-differentially private with, for any alpha > 1:
 
-    delta = exp((alpha - 1) (alpha rho - epsilon)) / alpha * (1 - 1 / alpha) ^ (alpha - 1)
+    `delta` = exp((alpha - 1) (alpha rho - epsilon)) / alpha * (1 - 1 / alpha) ^ (alpha - 1)
 
 Every alpha gives a valid delta, so a search that stops early is still right.
 """
@@ -170,7 +170,7 @@ def rho_of(epsilon: float, delta: float) -> float:
 
 
 class WrittenRecords(Published):
-    """A release with rows of its own."""
+    """A release with its own rows."""
 
     @property
     @abstractmethod

@@ -1,12 +1,12 @@
 """Proof of a release of baskets: count the published rows from scratch and compare with what was required.
 
-Nothing here knows how a release was made. Rows are recoded anew from the baskets, pairs of parts are counted by a
-sparse matrix product, larger ones by enumeration, published baskets as they are. Where pieces of the baskets have
-recodings of their own, every piece must satisfy the requirement by itself. For k^m-anonymity, whoever matches known
-items against all pieces then finds, in each, none or records of at least k persons. For requirements about inference,
-the share of all records that fit is a mean of shares that are small enough; shares of persons are not, so they are
-counted in releases of one piece. An item whose label nobody shows counts as one that is not published; with one
-recoding for all records, which all makers of such releases have, there is none.
+Nothing here knows how a release was made. Rows are recoded again from the baskets, pairs of parts are counted by a
+sparse matrix product, larger ones by enumeration, published baskets as they are. If pieces of the baskets have their
+own recodings, every piece must satisfy the requirement. For k^m-anonymity, whoever matches known items against all
+pieces then finds, in each, none or records of at least k persons. For requirements about inference, the share of all
+records that fit is a mean of shares that are small enough. Shares of persons are not, so they are counted in releases
+of one piece. An item whose label nobody shows counts as one that is not published; with one recoding for all records,
+which all makers of such releases have, there is none.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,8 @@ def inference_violations(release: BasketRelease, requirement: item_rules.Inferen
 
 
 def _violations(release: BasketRelease, requirement: item_rules.InferenceRequirement, most: int) -> Iterator[Weak]:
-    assert release.persons is None or release.is_global, "shares of persons in pieces say nothing of all records"
+    assert release.persons is None or release.is_global, "shares of persons in pieces do not bound the share of all "
+    "records"
     sensitive = requirement.sensitive_items(release.baskets)
     for recoding in release.recodings:
         for item in sensitive:

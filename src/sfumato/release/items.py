@@ -8,7 +8,7 @@ different parts in different groups.
 
 `Placed` assigns the records of a cell to groups. A maker of tables returns numbers of records. If a cell is divided, or
 partly suppressed, its records differ in their baskets. They are assigned in the order of a digest of their basket,
-keyed by the digest of the whole data. So the same data give the same release, the order of rows does not matter, and an
+keyed by the digest of the whole data. So the same data give the same release, and the order of rows does not matter. An
 analyst, who knows neither the data nor that digest, learns nothing about a basket from its group. An order by the
 baskets themselves would reveal which items are in which group.
 """

@@ -3,9 +3,9 @@
 `Records` are the data of makers and attackers: one row of leaf codes per record, quasi-identifiers in the order of the
 cells, followed by the sensitive attributes. `RecordRelease` is the result: the distinct rows with their counts, each a
 box (a point for exact values) with sensitive values. It has boxes, groups and histograms like every release, so
-estimators and attacks read it unchanged. Two flags differ: whether its records represent `people` (counting synthetic
-ones means nothing for anybody), and whether it is `truthful` (the loss of a perturbed one is not the width of its
-boxes).
+estimators and attacks read it unchanged. Two flags differ. One is whether its records represent `people` (counting
+synthetic ones means nothing for anybody). The other is whether it is `truthful` (the loss of a perturbed one is not
+the width of its boxes).
 """
 
 from __future__ import annotations

@@ -206,7 +206,7 @@ def combine_overlaps(bank: Bank, used: Codes, intervals: Intervals, held: Held, 
     """For each region multiply the boxes' overlaps of its attributes and sum the content of the boxes.
 
     Time is at most O(regions x boxes x attributes of a region). The overlap of an interval with a region is computed
-    once for all boxes with this interval, a box outside of a region is skipped, and common attributes of consecutive
+    once for all boxes with this interval. A box outside a region is skipped, and common attributes of consecutive
     regions are reused (large populations come as a tree). `held` lists the nonzero values of `content`.
     """
     boxes, depth = len(held.starts) - 1, most_selected(used)

@@ -1,8 +1,8 @@
 """Writing a release: one file of rows, shuffled, all or nothing; and a release as a frame in memory.
 
 Quasi-identifiers and sensitive values are written as the texts of their hierarchy, neutral columns unchanged. In a
-bucketization the sensitive values are permuted within each group, in a way that depends only on the published content
-of the group, so the file reveals no more than the group's histogram.
+bucketization the sensitive values are permuted within each group. The permutation depends only on the published
+content of the group, so the file reveals no more than the group's histogram.
 
 In a frame, a neutral column has its source's type, as in a Parquet file. The type of any other follows from its
 published values, and from whether its source declares it as text, so it reveals nothing about suppressed records.

@@ -1,15 +1,15 @@
 """Writing a release with items: each record as the published form of its items, and of its columns if it has some.
 
 Sets of items alone:
-- `lines`: one record per line, published items separated by commas, quoted where they hold one (RFC 4180); no header;
-- `long`: two columns, `record` and `item`; a record without items has one row with an empty item;
+- `lines`: one record per line, published items separated by commas, quoted where they hold one (RFC 4180); no header.
+- `long`: two columns, `record` and `item`; a record without items has one row with an empty item.
 - Parquet: one column `items`, a list.
 
 With further columns, the items of a record are one field of CSV, `;` between them, each in double quotes if it contains
 `;` or a quote, and a list in Parquet. A record without published items has an empty field. Within a field items are
 ordered by text, rows by a digest of their content, so the order reveals nothing.
 
-A published label is self-explanatory if it is an item, a set in full (`{a, b}`), or `*` for all items; a node of a
+A published label is self-explanatory if it is an item, a set in full (`{a, b}`), or `*` for all items. A node of a
 declared tree is clear to analysts with the tree. All others need a legend, which is part of the release: nodes of a
 tree that was made from the order of items, and **class names** (`g001`) for sets that would make the file much larger
 if they were written in full at every occurrence.
@@ -20,7 +20,7 @@ if they were written in full at every occurrence.
     never    all labels of several items are in full; nodes of a declared tree keep their names
 
 The rule uses only published content. Names are numbered in the order of the first items of their sets, which the legend
-shows anyway; only sets that some record shows have one; no published item, item of a set or node has the same name. The
+shows anyway. Only sets that some record shows have one; no published item, item of a set or node has the same name. The
 legend lists only the content of the file, and names the file.
 """
 

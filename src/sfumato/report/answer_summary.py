@@ -207,13 +207,10 @@ def choice_brief(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     texts = [t("brief.why", why=why), *(t("brief.caution", text=text) for text in choice.warnings[:1])]
     yield from (wrapped(text, width=summary.SHORT).lstrip() for text in texts)
     if choice.prefer and any(bound.is_given for bound in choice.bounds):
-        yield wrapped(t("brief.map_alone", question=question_of(choice)), width=summary.SHORT).lstrip()
+        yield wrapped(
+            t("brief.map_alone", question=Question((choice.prefer,), choice.bounds)), width=summary.SHORT
+        ).lstrip()
     yield t("brief.publish", command=command)
-
-
-def question_of(choice: Choice) -> str:
-    """Return the question that `ask` answers by a search within the bounds of a choice."""
-    return str(Question((choice.prefer or choice.axes[1],), choice.bounds))
 
 
 def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:

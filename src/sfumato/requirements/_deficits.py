@@ -2,9 +2,9 @@
 
 Let g be a group of a coarse recoding. Any finer recoding divides g into parts, publishes the admitted ones and
 suppresses r records. The union of the admitted parts satisfies what the requirement bounds (the largest share, a
-distance from Q, minus the entropy: all convex), and r more records change that quantity by a bounded amount. Solved for
-r, this gives the *deficit* of g: a number of records that every finer recoding suppresses. A group that is too small
-has no admitted part, so its deficit is its size.
+distance from Q, minus the entropy: all convex). A further r records change that quantity by a bounded amount. Solved
+for r, this gives the *deficit* of g: a number of records that every finer recoding suppresses. A group that is too
+small has no admitted part, so its deficit is its size.
 """
 
 import math

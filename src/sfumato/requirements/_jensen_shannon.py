@@ -1,8 +1,8 @@
 """The distribution of a Jensen-Shannon ball around Q that is nearest to a given one, with a certified lower bound.
 
-For rows P and a radius p: R with JS(Q, R) <= p and the least JS(P, R), natural logarithms. Both are convex in R. For
-a multiplier lambda >= 0 and theta = lambda / (1 + lambda), R minimizes (1 - theta) JS(P, R) + theta JS(Q, R) exactly if
-all R_i have the same slope
+For rows P and a radius p: R with JS(Q, R) <= p and the least JS(P, R), natural logarithms. Both are convex in R. Let
+lambda >= 0 be a multiplier and theta = lambda / (1 + lambda). R minimizes (1 - theta) JS(P, R) + theta JS(Q, R)
+exactly if all R_i have the same slope
 
     h_i(R_i) = (1 - theta) ln(2 R_i / (P_i + R_i)) + theta ln(2 R_i / (Q_i + R_i)) = mu.
 
@@ -10,7 +10,7 @@ Each h_i increases with R_i, and Newton's method finds all R_i and mu at once. J
 theta = 0 to 0 at theta = 1; its square root is nearly linear, so theta needs few steps.
 
 **Certificate.** A solver that stops early returns too large a distance. Two lower bounds do not depend on it. First,
-for every lambda >= 0, min_R JS(P, R) + lambda (JS(Q, R) - p) is at most the minimum, and for a convex f and any R,
+for every lambda >= 0, min_R JS(P, R) + lambda (JS(Q, R) - p) is at most the minimum. Second, for a convex f and any R,
 f(R') >= f(R) - sum_i R_i (f_i - min f_i) for all R' of the simplex, f_i its slopes at R. Both are true for any R and
 lambda. Second, the root of JS is a metric (Endres & Schindelin 2003), so sqrt JS(P, R) >= sqrt JS(P, Q) - sqrt p. The
 larger bound is used.

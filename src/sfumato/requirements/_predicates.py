@@ -4,9 +4,9 @@ Requirements are compiled to rows of numbers (`Rules`). So a kernel of an anonym
 release use the same predicate.
 
 Distances between a group's histogram and the whole table's distribution Q are kernels over one histogram. `counts` are
-a group's counts of one sensitive attribute (whole numbers, or real ones in noisy releases), `size` its number of
-records, `q` the shares in the whole table (all positive), `levels` the node above each value at each level of the
-attribute's hierarchy. All logarithms are natural.
+a group's counts of one sensitive attribute (whole numbers, or real ones in noisy releases), and `size` is its number
+of records. `q` are the shares in the whole table (all positive), `levels` the node above each value at each level of
+the attribute's hierarchy. All logarithms are natural.
 """
 
 import math

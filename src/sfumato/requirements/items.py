@@ -34,8 +34,8 @@ file with exact codes expect a statement about them, so there is always one part
 **Inference in baskets.** Three papers, one form: an attacker knows some items of a person, selects the records that
 show their published forms, and counts the selected records with a sensitive item.
 
-- rho-uncertainty (Cao, Karras, Raissi & Tan, VLDB 2010): any items may be known, sensitive ones too;
-- (h,k,p)-coherence (Xu, Wang, Fu & Yu, KDD 2008): up to p non-private items, and at least k records match;
+- rho-uncertainty (Cao, Karras, Raissi & Tan, VLDB 2010): any items may be known, sensitive ones too.
+- (h,k,p)-coherence (Xu, Wang, Fu & Yu, KDD 2008): up to p non-private items, and at least k records match.
 - PS-rules (Loukides, Gkoulalas-Divanis & Shao, KAIS 2013): the items of a line, and those that must not be inferred.
 
 The promise concerns the published rows, as `verify` and the audit count them:
@@ -189,7 +189,7 @@ def without_file_names(value: Kind) -> Kind:
 
 
 Counting = Annotated[
-    Literal["records", "persons"], Option("What is counted: records, or persons, of whom one may have several records.")
+    Literal["records", "persons"], Option("The counted unit: records, or persons, each with one or several records.")
 ]
 
 
@@ -214,7 +214,7 @@ class CountsPersons(Configured, ABC):
         return self.of.removesuffix("s")
 
     def words_of_persons(self) -> str:
-        """Say what it promises where persons are counted."""
+        """Describe the promise where persons are counted."""
         return self.by_persons.rule_in_words()
 
     def counting(self, persons: bool) -> Self:
@@ -224,7 +224,7 @@ class CountsPersons(Configured, ABC):
         return self.by_persons if persons else self
 
     def _known(self, m: int) -> str:
-        """Say how much an attacker knows of whom."""
+        """Describe how much an attacker knows about whom."""
         return t(f"notice.known_of_{self.of}", items=known_in_words(m))
 
     def _fitting(self) -> str:
@@ -538,7 +538,7 @@ class InferenceRequirement(BasketRequirement):
         return float(getattr(self, self.bound))
 
     def _whom(self) -> str:
-        """Say of whom a share is."""
+        """Describe the base of a share."""
         return t(f"notice.share_of_{self.of}")
 
     @abstractmethod

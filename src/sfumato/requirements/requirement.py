@@ -308,8 +308,8 @@ class KAnonymity(Requirement):
 class LDiversity(Requirement):
     """The sensitive values of every group are diverse, in one of four variants.
 
-    frequency: the largest share is at most 1/l (l real); distinct: at least l values; entropy: at least ln l;
-    recursive: r_1 < c (r_l + ... + r_m) (Machanavajjhala et al. 2006).
+    `frequency`: the largest share is at most 1/l (l real); `distinct`: at least l values; `entropy`: at least ln l;
+    `recursive`: r_1 < c (r_l + ... + r_m) (Machanavajjhala et al. 2006).
     """
 
     l: Annotated[float, Option(least=1)]  # noqa: E741
@@ -509,12 +509,12 @@ class AlphaK(Requirement):
     name: ClassVar[str] = "alpha-k"
 
     def rule_in_words(self, group: str = "group") -> str:
-        """Say how large groups are, and which share a value may have."""
+        """Describe how large groups are, and which share a value may have."""
         share = percent(self.alpha, 3)
         return t("notice.every_least_records_no", group=group, k=self.k, value=self._value, share=share)
 
     def words_of_persons(self) -> str:
-        """Say how many persons groups have, and how many of them may have a value."""
+        """Describe how many persons groups have, and how many of them may have a value."""
         persons, share = t("notice.every_group_least_different", k=self.k), percent(self.alpha, 3)
         return t("notice.no_more_than_them", persons=persons, value=self._value, share=share)
 
@@ -557,7 +557,7 @@ def requirement(text: str) -> Requirement:
 
 
 def with_stronger_parts(wanted: Requirement, asked: Sequence[Requirement], kept: str | None) -> Requirement:
-    """Put what was found to hold (`kept`) in place of the parts that were asked for."""
+    """Replace the requested parts by those that were found to be satisfied (`kept`)."""
     stronger = {} if kept is None else dict(zip(map(str, asked), requirement(kept).parts, strict=True))
     parts = tuple(stronger.get(str(part), part) for part in wanted.parts)
     return parts[0] if len(parts) == 1 else All(parts)

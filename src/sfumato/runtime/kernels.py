@@ -2,7 +2,7 @@
 
 Numba considers cached code fresh by the kernel's file alone, so after an edit a kernel could call an old version of a
 kernel in another file. Therefore the name of the cache folder contains a digest of all files with kernels, and of the
-files whose constants they use: an edit there starts an empty folder, any other edit keeps it. If neither the user's
+files whose constants they use. An edit there starts an empty folder, any other edit keeps it. If neither the user's
 cache folder nor the package folder is writable, a private temporary folder is used.
 """
 

@@ -40,7 +40,7 @@ class ItemsCheck(Quiet):
 
     records: int
     unit: str
-    """What is counted of who shows items: records, or persons where one may have several."""
+    """The counted unit of items: records, or persons where one may have several."""
 
     items: int
     tree: bool

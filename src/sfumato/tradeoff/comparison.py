@@ -5,9 +5,9 @@ does, and this gain is compared with the adversary's gain. Accuracies are shares
 `report/verdicts.py` has the sentences.
 
 **Disagreements.** A release looks good by one measure and bad by another of the same kind. Trivial sanitizations and
-the original are excluded. A release looks good by a measure if at most a third of the releases, itself included, are as
-good or better; bad if at most a third are as bad or worse. `COMPARED` lists the measures for each kind. An attack that
-does not beat its baseline is never reported as bad.
+the original are excluded. A release looks good by a measure if at most a third of the releases, itself included, are
+as good or better. It looks bad if at most a third are as bad or worse. `COMPARED` lists the measures for each kind. An
+attack that does not beat its baseline is never reported as bad.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 **Proof.** Let a release have P_loss at most p: each group's histogram P_g has JS(Q, P_g) <= p, Q the table's. Under
 uniformity, the estimate of a large population y is a weighted sum of group histograms. The weights are nonnegative: the
 number of the group's records in a box, times the part of the box inside y. As a distribution, the estimate is a mixture
-R_y of the P_g. The ball { R : JS(Q, R) <= p } is convex, so it contains R_y, and
+R_y of the P_g. The ball { R : JS(Q, R) <= p } is convex, so it contains R_y. Therefore
 
     U_loss  =  mean over y of JS(P_y, R_y)  >=  mean over y of min { JS(P_y, R) : JS(Q, R) <= p }.
 

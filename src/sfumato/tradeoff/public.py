@@ -1,7 +1,7 @@
 """The public part of a map: `public_map` alone computes it, from an allowed list of values.
 
 The public page, the picture and the notebook display use only `public_map`. It contains the settings of exact releases
-without seeds and file names, their status, and the measures below. Three kinds of points are excluded or reduced:
+without seeds and file names, their status, and the measures below. Three kinds of points are excluded or reduced.
 
 - Noisy releases and the original are excluded: no epsilon covers the measures, and the original is no release.
 - Cut vectors are excluded: a search finds them in the records, and their k is the size of the smallest group.
@@ -183,7 +183,7 @@ def step(least: float) -> float:
 
 
 def rounded(name: str, value: float, least: float) -> float | None:
-    """Round a measure to the worse side, in steps of at least `least` and to two digits; None if it is not finite.
+    """Round a measure to the worse side, in steps of at least `least` and to two digits. None if it is not finite.
 
     >>> rounded("a_know", 0.213, 0.05), rounded("u_loss", 0.0, 0.005), rounded("workload_accuracy", 0.789, 0.02)
     (0.25, 0.005, 0.78)

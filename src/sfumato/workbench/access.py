@@ -2,8 +2,8 @@
 
 The workbench is for one person on one machine. It listens on loopback, and its address contains a secret that works
 once: the first visit exchanges it for a cookie. Foreign pages in the same browser must not read or change anything.
-Therefore the Host must be ours (no DNS rebinding), every change must come from our own pages (Origin) with a CSRF
-token, and the policy of every answer allows only our own scripts and resources.
+Therefore the Host must be ours (no DNS rebinding), and every change must come from our own pages (Origin) with a
+CSRF token. The policy of every answer allows only our own scripts and resources.
 """
 
 import hmac

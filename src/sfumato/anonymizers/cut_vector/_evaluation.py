@@ -1,8 +1,8 @@
-"""What a cut vector would publish, without making the release: privacy, suppression, losses. The kernels.
+"""The release of a cut vector, measured without making it: privacy, suppression, losses. The kernels.
 
 Privacy of a group is its size (k), or the diversity of its sensitive values: the reciprocal of the largest share
-(frequency) or their number (distinct). Loss is Dewri et al.'s: (atoms of the part - 1) / (atoms of the domain - 1),
-summed over the records that are left and, weighted, over attributes, as a share of all records times attributes.
+(frequency) or their number (distinct). Loss is Dewri et al.'s: (atoms of the part - 1) / (atoms of the domain - 1).
+It is summed over the published records and, weighted, over attributes, as a share of all records times attributes.
 
 A table as the kernels of `cut_counting` read it: cells merged to distinct tuples of atoms, attributes in blocks.
 """
@@ -28,16 +28,16 @@ from sfumato.runtime.kernels import kernel
 from sfumato.texts.catalogue import refusal
 
 SIZE, FREQUENCY, DISTINCT = 0, 1, 2
-"""What the privacy of a group is."""
+"""The definition of the privacy of a group."""
 
 KEEP_ALL, LIMITED, FREE, SAFE, PAPER_L, PAPER_K = 1, 2, 3, 4, 5, 6
 """Which groups are suppressed: problems 1 to 4; problem 4 as printed with l or with k preferred."""
 
 COLUMNS = 7
 PRIVACY, GENERALIZED, SUPPRESSED, SMALLEST, LEAST, WEIGHTED, GROUPS = range(COLUMNS)
-"""Columns of the facts: the privacy reached; losses by generalization and by suppression; of the groups that are left
-the smallest size and the least diversity (0: not asked for); the mean privacy that a record sees before suppression;
-the number of groups left."""
+"""Columns of the facts: the privacy reached; the loss by generalization and the loss by suppression; the smallest size
+and the least diversity of the published groups (0: not computed); the mean privacy of a record before suppression; the
+number of published groups."""
 
 CLOSE = 1e-9
 """By so much, relatively, a privacy may fall short of the mean and still count as reaching it."""
@@ -405,7 +405,7 @@ def _layout(space: CutSpace, cells: Cells, order: list[int], starts: list[int]) 
 
 
 def _blocks(domains: list[int]) -> tuple[list[int], list[int]]:
-    """Join attributes to blocks, the largest domains first, each into the first block that has room."""
+    """Join attributes to blocks, the largest domains first, each into the first block with enough free entries."""
     blocks: list[list[int]] = []
     sizes: list[int] = []
     for a in sorted(range(len(domains)), key=lambda a: (-domains[a], a)):

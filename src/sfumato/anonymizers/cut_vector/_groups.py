@@ -1,8 +1,8 @@
 """The groups that a cut vector makes of a table's cells: the kernels that number and count them.
 
-Attributes are joined to a few *blocks* (`cut_table`), so that a cell's group needs one lookup per block instead of one
-per attribute: for every vector the small tables of the blocks are filled first. Groups are told apart by hashing, or by
-the key itself where there can be only few.
+Attributes are joined to a few *blocks* (`cut_table`). A cell's group then needs one lookup per block instead of one
+per attribute: for every vector the small tables of the blocks are filled first. Groups are distinguished by hashing,
+or by the key itself where only few are possible.
 """
 
 from typing import Any, NamedTuple
@@ -20,13 +20,13 @@ MOST_PACKED = 2**32 - 1
 
 
 class SpaceLayout(NamedTuple):
-    """Where attributes and blocks stand: what the kernel reads of a space."""
+    """The positions of attributes and blocks: the part of a space that the kernel reads."""
 
     offsets: Counts
-    """Where the bits of every attribute begin, and the end."""
+    """The first bit of every attribute, and the end."""
 
     block: Counts
-    """Where the attributes of every block begin, and the end; attributes stand in the order of blocks."""
+    """The first attribute of every block, and the end; attributes are in the order of blocks."""
 
     attribute: Counts
     """The attributes in the order of blocks."""
@@ -42,7 +42,7 @@ class SpaceLayout(NamedTuple):
 
     last: Counts
     least: Numbers
-    """What every attribute's losses have too much: the width of one mean leaf."""
+    """The excess in every attribute's losses: the width of one mean leaf."""
 
     weights: Numbers
     """How much a loss in each attribute counts, 1 on the mean."""

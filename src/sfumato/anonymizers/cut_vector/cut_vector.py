@@ -38,7 +38,7 @@ class Losing(NamedTuple):
     """How the loss of a part of one attribute is worked out: the difference of its ends, less than a mean leaf's."""
 
     begins: NDArray[np.float64]
-    """Where the values that a part shows begin, if it begins with an atom."""
+    """The smallest value that a part shows if it begins with an atom."""
 
     ends: NDArray[np.float64]
     """And where they end, if it ends with an atom."""
@@ -79,9 +79,9 @@ class CutAttribute:
         return np.asarray(self.hierarchy.levels[self.level].starts, np.int64)
 
     def losing(self, codes: NDArray[np.int32]) -> Losing:
-        """What losses are made of: those of the measure `loss`, or as if atoms were the leaves.
+        """The basis of losses: those of the measure `loss`, or as if atoms were the leaves.
 
-        Where the domain was observed, published ends are those of bands of values that occur (`release.shown_ends`).
+        If the domain was observed, published ends are those of bands of values that occur (`release.shown_ends`).
         """
         if self.counts_atoms:
             first = last = np.arange(len(self.starts))
@@ -126,7 +126,7 @@ class CutAttribute:
         return nodes
 
     def is_valid(self, cuts: Bits) -> bool:
-        """Say whether cuts are allowed: anywhere, or where constrained into nodes only."""
+        """Whether cuts are allowed: anywhere, or where constrained only into nodes."""
         if not self.constrained:
             return True
         allowed = {(first, last) for first, last, _ in self.nodes} | {(i, i) for i in range(self.bits + 1)}
@@ -188,7 +188,7 @@ class CutSpace:
 
     @cached_property
     def offsets(self) -> list[int]:
-        """Where the bits of every attribute begin, and the end."""
+        """The first bit of every attribute, and the end."""
         return [0, *map(int, np.cumsum([attribute.bits for attribute in self.attributes]))]
 
     @property
@@ -217,7 +217,7 @@ class CutSpace:
         return [vector[a:b] for a, b in zip(self.offsets, self.offsets[1:], strict=False)]
 
     def is_valid(self, vector: Bits) -> bool:
-        """Say whether every constrained attribute is cut along its hierarchy."""
+        """Return whether every constrained attribute is cut along its hierarchy."""
         return all(
             attribute.is_valid(cuts) for attribute, cuts in zip(self.attributes, self.parts(vector), strict=True)
         )
@@ -328,7 +328,7 @@ def leaf_starts(name: str, hierarchy: Hierarchy, items: Sequence[str | int]) -> 
 
 @dataclass(frozen=True)
 class CutVector(Anonymizer):
-    """Publish, in place of every value, the part of its domain between two cuts.
+    """Publish the part instead of the value: the part of its domain between two cuts.
 
     >>> str(CutVector("age=20|40, sex=@0"))
     'cut-vector cuts="age=20|40, sex=@0"'

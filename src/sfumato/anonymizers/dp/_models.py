@@ -2,17 +2,19 @@
 
     P(x) = product over the steps of P(column | parents)
 
-A tree of pairs is such a model, and so is every junction tree. Drawing looks at nothing but the model. Records with the
-same values in the parents share out the values of the column as evenly as whole numbers allow (stratified sampling):
-of m records a value of probability p gets p m, give or take one. Who of them gets which is decided by a shuffle of its
-own for every column. Without the shuffle, columns that are independent given their parent come out correlated (mbi
+A tree of pairs is such a model, and so is every junction tree. Drawing looks at nothing but the model. Among records
+with the same values in the parents, the values of the column are distributed as evenly as whole numbers allow
+(stratified sampling). Of m records a value of probability p gets p m, give or take one. A shuffle per column decides
+which record gets which value. Without the shuffle, columns that are independent given their parent come out correlated
+(mbi
 1.1.0 does that).
 
 A tree of pairs, estimated in closed form from noisy counts of columns and of pairs.
 
-    total                 the sums of all tables, averaged by inverse variance
-    counts of a column    its own and the sums of its pairs, averaged by inverse variance, made to sum up to the total
-    counts of a pair      moved the least (squares) that gives them the columns' sums, made non-negative, scaled to fit
+    Total:                 the sums of all tables, averaged by inverse variance.
+    Counts of a column:    its own and the sums of its pairs, averaged by inverse variance, made to sum up to the total.
+    Counts of a pair:      moved the least (squares) that gives them the columns' sums, made non-negative, scaled to
+    fit.
 
 Non-negative means the nearest table (squares) that has no negative count and the right sum: all counts less the same
 number, negative ones 0 (Duchi et al. 2008). That also takes away most of the noise in empty combinations. Scaling
@@ -29,8 +31,8 @@ A graphical model of noisy tables (McKenna, Sheldon & Miklau 2019): the one of m
 Several counts of the same table are first averaged by inverse variance, which changes nothing of the loss but a
 constant. Potentials are kept from one estimate to the next, so one more table costs few rounds.
 
-This is plain numpy. The authors' own `mbi` 2 compiles a program for every set of tables: 5 to 15 seconds of processor
-time, for an estimate that then takes a tenth of a second here; AIM makes one estimate per table.
+This is plain numpy. The authors' own `mbi` 2 compiles a program for every set of tables, which takes 5 to 15 seconds
+of processor time. The estimate itself then takes a tenth of a second here; AIM makes one estimate per table.
 """
 
 from __future__ import annotations
@@ -359,7 +361,7 @@ class Estimate:
 
     domain: RecordDomain
     counts: dict[Places, Numbers] = field(default_factory=dict)
-    """What the tables are counted to be, averaged."""
+    """The counted values of the tables, averaged."""
 
     precisions: dict[Places, float] = field(default_factory=dict)
     """One over the variance of every count of a table."""
@@ -412,7 +414,7 @@ class Estimate:
     def _gaps(
         self, tree: JunctionTree, homes: Mapping[Places, int], beliefs: list[Numbers], total: float
     ) -> tuple[dict[Places, Numbers], float]:
-        """Say how far the model's tables are from the counts, and what that loses."""
+        """Return how far the model's tables are from the counts, and the loss of that."""
         gaps = {
             places: total * table_of(beliefs[home], tree.cliques[home], places) - self.counts[places]
             for places, home in homes.items()

@@ -1,11 +1,12 @@
 """The records behind a mechanism: every question about them is answered with noise and entered in the account.
 
-A mechanism is handed a `Domain`, which is public, and `PrivateCells`, which only answers. It never sees the table. So
-what it publishes can depend on the records through these answers alone, and the account says what they cost:
-boxes of one question are disjoint, so a record has a part in one answer only (parallel composition) and the question
-costs epsilon once; questions look at the same records, so they add up (sequential composition).
+A mechanism is handed a `Domain`, which is public, and `PrivateCells`, which only answers. It never sees the table. The
+published records depend on the private ones through these answers alone, and the account records their cost. Boxes of
+one question are disjoint, so a record is part of one answer only (parallel composition) and the question costs epsilon
+once. Questions read the same records, so their costs add up (sequential composition).
 
-What the differentially private trees share: cutting boxes level by level, sharing out the budget, consistency.
+The shared parts of the differentially private trees: cutting boxes level by level, distributing the budget,
+consistency.
 
 A tree is a list of levels, from the one box of everything down. All levels are complete: a box that is not cut goes
 on as its own only child, so every level covers the whole domain and every record is counted once on each.
@@ -44,7 +45,7 @@ from sfumato.texts.catalogue import listed, refusal, t
 
 @dataclass(frozen=True)
 class Domain:
-    """What everybody may know: the declared leaves of every quasi-identifier and of the sensitive attribute."""
+    """Public knowledge: the declared leaves of every quasi-identifier and of the sensitive attribute."""
 
     names: tuple[str, ...]
     hierarchies: tuple[Hierarchy, ...]
@@ -76,7 +77,8 @@ class Domain:
 
 
 def declared_domain(table: Table) -> Domain:
-    """Return the declared domain of a table with one sensitive attribute; what the records tell of it is refused."""
+    """Return the declared domain of a table with one sensitive attribute; a domain derived from the records is
+    refused."""
     quasi, sensitive = table.cells.quasi, table.cells.sensitive
     if len(sensitive) != 1:
         found = ", ".join(attribute.name for attribute in sensitive) or "none"
@@ -246,7 +248,7 @@ def send(codes: Codes, attribute: Counts, cut: Codes, child: Counts, box: Counts
 
 
 Cut = Callable[[int, Counts, Codes, Codes], Codes]
-"""Where to cut: from level, attribute of every box (-1: not cut), its lower and upper ends, to the last leaf below."""
+"""The cuts: from level, attribute of every box (-1: not cut), its lower and upper ends, to the last leaf below."""
 
 CUBE_ROOT = 2 ** (1 / 3)
 LEAST_VARIANCE = 1e-12
@@ -337,9 +339,9 @@ def grow(
 def consistent(levels: Sequence[BoxLevel], noisy: Sequence[Numbers], budgets: Sequence[float]) -> list[Numbers]:
     """Make children sum up to their parents: the best linear unbiased estimate from the counts of all levels.
 
-    Hay et al. 2010 for equal noise, Cormode et al. 2012 for noise that differs by level; here every box has a variance
-    of its own, so boxes that are not cut fit in. Upwards a box's own count and the sum of its children are averaged
-    by inverse variance; downwards what is then left over is dealt out to the children by variance.
+    Hay et al. 2010 for equal noise, Cormode et al. 2012 for noise that differs by level. Here every box has its own
+    variance, so boxes that are not cut fit in. Upwards a box's own count and the sum of its children are averaged by
+    inverse variance; downwards what is then left over is dealt out to the children by variance.
     """
     level_variances = [max(variance(epsilon), LEAST_VARIANCE) for epsilon in budgets]
     best, spread = [noisy[-1]], [np.full(levels[-1].size, level_variances[-1])]
@@ -366,12 +368,12 @@ Places = tuple[int, ...]
 """Some columns by their places in the domain, in rising order."""
 
 FINE = 1000
-"""In how many parts of a record predictions are told apart."""
+"""The number of parts of a record that predictions distinguish."""
 
 
 @dataclass(frozen=True)
 class RecordDomain:
-    """What everybody may know: the coded columns, quasi-identifiers first, and how many declared values each has."""
+    """Public knowledge: the coded columns, quasi-identifiers first, and how many declared values each has."""
 
     names: tuple[str, ...]
     sizes: tuple[int, ...]

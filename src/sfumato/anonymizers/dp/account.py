@@ -1,18 +1,20 @@
 """The privacy account of a draw: every question to the records is entered before it is answered; none is overdrawn.
 
-Where a table has a person column, `contribution` = m is public, and the promise is about persons: neighbouring tables D
+If a table has a person column, `contribution` = m is public, and the promise is about persons: neighbouring tables D
 and D' differ by all records of one person u. The draw is M(S(D)): S keeps of every person at most m records, uniformly
 without replacement; M is a mechanism that is differentially private for one record more or less. The account runs M
 with epsilon / m, or with rho / m^2, and lists what a part costs a person.
 
 Proof. (1) Coupling: what S keeps of a person depends on that person's records and on independent chance alone. So the
 records that S keeps of all others have the same distribution in D and in D'; let them be the same records. Then S(D)
-and S(D') differ by the at most m records kept of u. (2) Group privacy: between them lie at most m - 1 tables, each
+and S(D') differ by the at most m records kept of u. (2) Group privacy: at most m - 1 tables lie between them, each
 with one record more than the last. With pure differential privacy each step costs a factor e^(epsilon / m), together
-e^epsilon. With zCDP, m steps of rho / m^2 cost m^2 (rho / m^2) = rho (Bun & Steinke 2016, proposition 1.9). (3) The
-mean over the coupling keeps the bound: a likelihood ratio of two means of paired terms is at most the largest ratio of
-a pair, and Renyi divergences are jointly quasi-convex (van Erven & Harremoes 2014, theorem 13). (epsilon, delta) is
-worked out once from the rho of the person, never per record, which would cost a factor of m e^((m - 1) epsilon).
+e^epsilon. With zCDP, m steps of rho / m^2 cost m^2 (rho / m^2) = rho (Bun & Steinke 2016, proposition 1.9). The third
+step: the mean over the coupling keeps the bound: a likelihood ratio of two means of paired terms is at most the
+largest ratio of a pair, and Renyi divergences are jointly quasi-convex (van Erven & Harremoes 2014, theorem 13). The
+pair (epsilon, delta) is computed once from the rho of the person, never per record, which would cost a factor of m
+e^((m
+- 1) epsilon).
 
 M is one black box here, whatever it asks. Parallel composition over the boxes of a level, with which a tree is proved,
 would fail for persons: a person's records may lie in m boxes, each of whose counts changes. It is used for one record,
@@ -33,16 +35,16 @@ from sfumato.texts.catalogue import t
 
 
 class Account:
-    """What a budget was spent on, in exact arithmetic, as it costs one record."""
+    """The purposes of a budget, in exact arithmetic, at the cost for one record."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget, self.amount = budget, rounded_down(Fraction(budget.amount) / budget.factor)
-        """What there is to spend: the whole budget, or the part that it leaves for one record of a person."""
+        """The whole budget, or the part of it that remains for one record of a person."""
         self.spent: list[Spent] = []
 
     @property
     def left(self) -> Fraction:
-        """What there is still to spend, in what the budget is kept in."""
+        """The remaining budget, in the unit in which the budget is kept."""
         return Fraction(self.amount) - sum(Fraction(part.amount) for part in self.spent)
 
     def spend(self, what: str, level: int, amount: float) -> None:

@@ -1,23 +1,23 @@
 """AIM (McKenna, Mullins, Sheldon & Miklau 2022): count, again and again, what the model so far tells worst.
 
     W = all tables of `ways` columns; candidates = these and all smaller ones
-    T = 16 x number of columns; a round has rho / T: .9 of it to count a table, .1 to choose it
+    T = 16 x number of columns; each round has rho / T: .9 of it to count a table, .1 to choose it
     count every single column, with noise; estimate a model
     repeat until the budget is spent:
         choose r of the candidates that keep the model small enough, by the exponential mechanism, with the score
             w_r x (|counts of r - the model's| - what the noise alone would make of it)
-        count r with noise; estimate the model anew
+        count r with noise; estimate the model again
         if r then tells hardly more than noise: a round gets four times as much from now on
-        if hardly two rounds are left: the last round gets all that is left
-    draw records from the model
+        if hardly two rounds are left: the last round gets all that is left.
+    Draw records from the model.
 
-w_r is how many columns r shares with the tables of W, summed up: a table that is part of many is worth more. A model is
-small enough if its junction tree has at most `most_counts` numbers, times the share of the budget that is spent after
-the round: early tables may not use up the room. The estimate is a graphical model (`graphical_model`), as in the paper.
+`w_r` is how many columns r shares with the tables of W, summed up: a table that is part of many is worth more. A model
+is small enough if its junction tree has at most `most_counts` numbers, times the share of the budget that is spent
+after the round. Early tables cannot use up the whole allowance. The estimate is a graphical model (`graphical_model`),
+as in the paper.
 
-What is promised: epsilon and delta, for all columns together; the budget is kept in rho of zCDP. What is not: that what
-three columns have in common is kept beyond the tables that were counted. It takes seconds where MST takes a tenth of
-one.
+Promised: epsilon and delta, for all columns together; the budget is kept in rho of zCDP. Not promised: joint
+distributions of three columns beyond the tables that were counted. It takes seconds where MST takes a tenth of one.
 """
 
 import math
@@ -63,9 +63,9 @@ class AIM(RecordMechanism):
     example: ClassVar[str | None] = "aim epsilon=1 delta=1e-6"
     effort: ClassVar[float] = 20.0
     procedure: ClassVar[str] = (
-        "Every column is counted with noise, and a model is made of the counts. Then, again and again, a table of "
-        "columns that the model tells badly is chosen, with noise, and counted with noise, and the model is made "
-        "anew. Records are drawn from the last one."
+        "Every column is counted with noise, and a model is made of the counts. Then, repeatedly, a table of columns "
+        "that the model predicts badly is chosen with noise and counted with noise, and the model is estimated "
+        "again. Records are drawn from the last one."
     )
 
     def estimate(self, domain: RecordDomain, private: PrivateRecords) -> Model:

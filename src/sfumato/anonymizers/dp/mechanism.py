@@ -1,13 +1,13 @@
-"""What a differentially private mechanism is: a frozen configuration that draws releases of a table with noise.
+"""A differentially private mechanism: a frozen configuration that draws releases of a table with noise.
 
 It is the sibling of an `Anonymizer`: there a requirement is searched for and checked, here nothing about the records
 is checked, and the guarantee lies in how the release was drawn. A `BoxMechanism` divides the domain into boxes with
 noisy counts of one sensitive attribute; a `RecordMechanism` draws records of all columns from a model.
 
-What a differentially private synthesizer is: a mechanism that estimates a model of all columns and draws records.
+A differentially private synthesizer: a mechanism that estimates a model of all columns and draws records.
 
-Nothing but the noisy answers to its questions goes into the model, and nothing but the model into the records; so both
-may be published, and cost no more than the answers did.
+Only the noisy answers to its questions enter the model, and only the model determines the records. Both may be
+published, at no further cost.
 """
 
 from abc import ABC, abstractmethod
@@ -47,8 +47,8 @@ Epsilon = Annotated[
 Negatives = Annotated[
     Literal["cut", "unbiased"],
     Option(
-        "How negative counts are read: `cut` to 0, because the file that is written holds whole records, and a map "
-        "should show what its readers will see; `unbiased` for those who are given the counts themselves."
+        "How negative counts are read. `cut` sets them to 0, because the written file holds whole records and a map "
+        "should show what analysts will see; `unbiased` keeps them for users of the counts themselves."
     ),
 ]
 Contribution = Annotated[
@@ -87,16 +87,16 @@ class Mechanism(ReleaseMaker, ABC):
     takes_requirements: ClassVar[bool] = False
     drawn_as: ClassVar[str] = "differential privacy"
     procedure: ClassVar[str]
-    """What it does, in words for whoever reads a certificate."""
+    """Its description for readers of a certificate."""
 
     not_kept: ClassVar[str]
-    """What its records say nothing of, in words for their readers."""
+    """The relations that its records do not preserve, in words for their readers."""
 
     stage: ClassVar[str]
-    """What a `level` of its account is called."""
+    """The name of a `level` of its account."""
 
     stages: ClassVar[str]
-    """What that means, in a sentence for whoever reads a certificate."""
+    """The meaning of that, in a sentence for readers of a certificate."""
 
     @property
     @abstractmethod
@@ -106,7 +106,7 @@ class Mechanism(ReleaseMaker, ABC):
     @property
     @abstractmethod
     def noise_in_words(self) -> str:
-        """What noise it takes, and that nothing else looks at the records."""
+        """The noise it uses; nothing else reads the records."""
 
     def dial(self, records: int) -> Dial:
         """Turn epsilon, as far as anybody would."""
@@ -156,7 +156,7 @@ class Mechanism(ReleaseMaker, ABC):
 
     @property
     def persons_in_words(self) -> str:
-        """Say what of a person is counted, where persons are protected."""
+        """Describe which records of a person are counted, where persons are protected."""
         return "" if self.contribution is None else " " + t("privacy.of_persons", budget=self.budget)
 
     def check_request(self, requirement: Requirement, form: Form, suppress: float) -> None:
@@ -176,7 +176,8 @@ class BoxMechanism(Mechanism):
 
     shown_as: ClassVar[str] = "boxes with noisy counts"
     not_kept: ClassVar[str] = (
-        "Within a box, quasi-identifiers were drawn evenly and say nothing of how they go together."
+        "Within a box, quasi-identifiers were drawn uniformly, so their joint distribution inside a box "
+        "is not preserved."
     )
     stage: ClassVar[str] = "level"
     stages: ClassVar[str] = (
@@ -191,7 +192,7 @@ class BoxMechanism(Mechanism):
 
     @property
     def noise_in_words(self) -> str:
-        """Say it of counts and medians."""
+        """Describe it for counts and medians."""
         return t("notice.counts_get_discrete_laplace", persons_in_words=self.persons_in_words)
 
     def draw(self, table: Table, noise: Noise | None = None) -> NoisyRelease:
@@ -304,8 +305,8 @@ class RecordMechanism(Mechanism):
 
     shown_as: ClassVar[str] = "synthetic records"
     not_kept: ClassVar[str] = (
-        "How columns go together is told by the tables that were counted; of what three columns have in common beyond "
-        "these, the file says nothing."
+        "The joint distribution of columns comes from the tables that were counted; relations of three columns "
+        "beyond these are not preserved."
     )
     stage: ClassVar[str] = "step"
     stages: ClassVar[str] = (
@@ -320,7 +321,7 @@ class RecordMechanism(Mechanism):
 
     @property
     def noise_in_words(self) -> str:
-        """Say it of counts and choices."""
+        """Describe it for counts and choices."""
         noise = (
             t("notice.counts_get_discrete_gaussian") if self.delta else t("notice.counts_get_discrete_laplace_noise")
         )
@@ -329,8 +330,8 @@ class RecordMechanism(Mechanism):
     def draw(self, table: Table, noise: Noise | None = None) -> RecordRelease:
         """Draw a release.
 
-        Its `details` have the `model`, whose `marginal` tells what it expects of some columns, and the tables that were
-        `counted`, each with its noise. Both come from noisy answers alone.
+        Its `details` have the `model`, whose `marginal` returns the expected counts of some columns, and the `counted`
+        tables, each with its noise. Both come from noisy answers alone.
         """
         domain = private_cells.record_domain(table)
         source = OpenDPNoise() if noise is None else noise

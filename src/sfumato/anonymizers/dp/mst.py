@@ -1,25 +1,25 @@
 """MST (McKenna, Miklau & Sheldon 2021, "Winning the NIST Contest"): a tree of pairs, the best there is, with noise.
 
-    count every column, with noise                                           `column_share` of the budget
-    choose pairs that make a tree of all columns, one after the other,       `choice_share`
+    Count every column, with noise                                           `column_share` of the budget.
+    Choose pairs that make a tree of all columns, one after the other,       `choice_share`
         each by the exponential mechanism from those that join two parts:
-        the score is how far its counts are from what independence predicts
-    count every chosen pair, with noise                                      the rest
-    estimate a tree model of columns and pairs (`tree_model`); draw records from it
+        the score is how far its counts are from what independence predicts.
+    Count every chosen pair, with noise:                                      the rest.
+    Estimate a tree model of columns and pairs (`tree_model`); draw records from it.
 
 This is Kruskal's algorithm for a maximum spanning tree, with noise. Within a step the budget is shared equally. With
-epsilon alone noise is discrete Laplace and choices are by permute-and-flip; with a delta the budget is kept in rho
-of zCDP, noise is discrete Gaussian and choices are by the exponential mechanism, as in the paper.
+epsilon alone, noise is discrete Laplace and choices use permute-and-flip. With a delta, the budget is kept in rho of
+zCDP, noise is discrete Gaussian and choices use the exponential mechanism, as in the paper.
 
-What differs. They give each of the three steps a third; here pairs get most, since columns are counted again in their
-pairs and scores are mostly far apart (on Adult at epsilon 1 this lowers the mean error of pairs from .046 to .043).
+What differs. They give each of the three steps a third. Here pairs get most, since columns are counted again in their
+pairs and scores are mostly far apart. On Adult at epsilon 1 this lowers the mean error of pairs from .046 to .043.
 They merge rare values of a column into one before pairs are counted; here making counts non-negative does the same
 work (merging gained nothing on Adult). The model is in closed form instead of by mirror descent. The number of records
 is not public, so it comes from the noisy counts too.
 
-What is promised: epsilon (and delta), for all columns together. What is not: that columns keep what they have in common
-beyond the tree's pairs. A column goes with at most a few others, and combinations of three are as if they depended on
-each other through pairs alone.
+Promised: epsilon (and delta), for all columns together. Not promised: relations of columns beyond the tree's pairs. A
+column goes with at most a few others, and combinations of three are as if they depended on each other through pairs
+alone.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ MOST_COUNTS = 1_000_000
 """A pair with more combinations is never counted: it would be nothing but noise, and slow."""
 
 COLUMNS, CHOICE, PAIRS = ("columns", 0), ("choice of pairs", 1), ("pairs", 2)
-"""What the budget is spent on, step by step."""
+"""The budget of each step."""
 
 
 @dataclass(frozen=True)

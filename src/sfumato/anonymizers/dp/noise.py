@@ -1,4 +1,4 @@
-"""Where the noise of differentially private releases comes from: OpenDP, whose generator nobody can seed.
+"""The source of noise of differentially private releases: OpenDP, whose generator cannot be seeded.
 
 Two questions are all that our mechanisms ask of it, each paid in the currency of the budget (`Unit`).
 
@@ -12,11 +12,11 @@ Two questions are all that our mechanisms ask of it, each paid in the currency o
   chooses worse. In rho it adds Gumbel noise, which is the exponential mechanism itself: with an epsilon of
   sqrt(8 rho) it is rho-zCDP (Cesar & Rogers 2021).
 
-What is drawn afterwards from the answers (synthetic records) needs no secret noise of that kind; `generator` gives it
-the randomness it needs, unseedable where the noise is.
+Later draws from the answers (synthetic records) need no secret noise of that kind. `generator` provides their
+randomness, which cannot be seeded where the noise cannot.
 
 `UnsafeSeededNoise` draws from the same distributions with a seed, for tests and for maps that must come out the same
-twice. Whoever knows the seed can take the noise away again, so what it draws is never written to a file.
+twice. Knowledge of the seed would allow removing the noise, so these draws are never written to a file.
 """
 
 import math
@@ -48,7 +48,7 @@ class Noise(ABC):
 
     @abstractmethod
     def add(self, counts: Counts, amount: float, unit: Unit = "epsilon") -> Counts:
-        """Return the counts, each with noise of its own."""
+        """Return the counts, each with independent noise."""
 
     @abstractmethod
     def choose(
@@ -129,7 +129,7 @@ def variance(amount: float, unit: Unit = "epsilon") -> float:
 def _discrete_gaussian(number: int, rho: float, generator: np.random.Generator) -> Counts:
     """Draw whole numbers z with P(z) in proportion to exp(-rho z^2): by a table up to where nothing is left of it.
 
-    From a scale of `WIDE` on, a rounded normal number cannot be told from it.
+    From a scale of `WIDE` on, a rounded normal number cannot be distinguished from it.
     """
     if 2 * rho * WIDE**2 < 1:
         return np.rint(generator.normal(0, math.sqrt(1 / (2 * rho)), number)).astype(np.int64)

@@ -1,26 +1,26 @@
 """The adaptive grid (Qardaji, Yang & Li 2013): a coarse grid, and in each of its boxes a grid as fine as it is full.
 
-    n = number of records, with noise
-    divide the domain into about n epsilon / 160 boxes, at least 100; count them with noise (share alpha)
-    divide a box of n' records into about n' (1 - alpha) epsilon / 5 boxes; count these with noise
-    make the counts of both grids consistent; publish the boxes of the fine one
+    `n` = number of records, with noise.
+    Divide the domain into about n epsilon / 160 boxes, at least 100; count them with noise (share alpha).
+    Divide a box of n' records into about n' (1 - alpha) epsilon / 5 boxes; count these with noise.
+    Make the counts of both grids consistent; publish the boxes of the fine one.
 
 The constants are theirs, for maps of two attributes with m x m boxes: m = max(10, sqrt(n epsilon / 10) / 4), and
-inside a box m' = sqrt(n' (1 - alpha) epsilon / 5), alpha = .5. Here there may be any number of attributes, so instead
-of m per side the number of boxes is kept, rounded to a power of two and reached by halving attributes in turn. They
-take n as public; here it is not, so a share of 1 / 100 of the budget asks for it.
+inside a box m' = sqrt(n' (1 - alpha) epsilon / 5), alpha = .5. Here the number of attributes is arbitrary. So the
+number of boxes is kept instead of m per side, rounded to a power of two and reached by halving attributes in turn.
+They take n as public; here it is not, so a share of 1 / 100 of the budget asks for it.
 
 PrivTree (Zhang, Xiao & Xie 2016): a tree that grows where the records are, without a height and its budget.
 
-    a box is cut further while   max(records - depth decay, -decay) + noise > 0
-    publish the boxes that are cut no further, with noisy histograms
+    A box is cut further while   max(records - depth decay, -decay) + noise > 0.
+    Publish the boxes that are cut no further, with noisy histograms.
 
 The bias `decay` per level makes the cost of a path a geometric series, so one sum pays for the shape of the tree,
 however deep. For cuts in two with noise of scale s the cost is 3 / s, and `decay` has to be at least s ln 2. Theirs is
-Laplace noise on real numbers; ours are whole numbers, for which the proof holds with `decay` rounded up: with
-p = exp(-1 / s), the log-ratio of P(b + noise > 0) between b and b - 1 is at most 1 / s for any b, and at most
-p^(b - 1) / s for b >= 1. Along a path b falls by `decay` per level until it is cut off, which sums up to
-(1 + 1 + 1/2 + 1/4 + ...) / s = 3 / s.
+Laplace noise on real numbers. Ours are whole numbers, for which the proof holds with `decay` rounded up. With p =
+exp(-1 / s), the log-ratio of P(b + noise > 0) between b and b - 1 is at most 1 / s for any b. For b >= 1 it is at most
+p^(b - 1) / s. Along a path b falls by `decay` per level until the path ends. This sums to (1 + 1 + 1/2 + 1/4 + ...) /
+s = 3 / s.
 
 `shape_share` of the budget (theirs is .5) is for the shape, the rest for the histograms of the final boxes. Boxes are
 halved in the middle, attributes in turn, as in the quadtree.
@@ -33,14 +33,14 @@ the budget is shared equally, and all further ones in the middle. Counts are as 
 
 The differentially private kd-tree (Cormode, Procopiuc, Srivastava, Shen & Yu 2012, private spatial decompositions).
 
-    start with the one box of the whole domain
-    on every level: count the sensitive values of every box, with noise
-                    cut every box at a private median of the attribute whose turn it is
-    make the counts of all levels consistent; publish the boxes of the last level
+    Start with the one box of the whole domain.
+    On every level: count the sensitive values of every box, with noise,
+                    cut every box at a private median of the attribute whose turn it is.
+    Make the counts of all levels consistent; publish the boxes of the last level.
 
 A share of the budget (`median_share`, theirs is .3) is for the medians, the same for each of the `height` levels of
-cuts. The rest is for the `height` + 1 levels of counts and grows towards the leaves by `ratio`, theirs is the cube root
-of 2: level i (the root is 0) gets
+cuts. The rest is for the `height` + 1 levels of counts and grows towards the leaves by `ratio`; theirs is the cube root
+of 2. Level i (the root is 0) gets
 
     epsilon (1 - median_share) (r - 1) r^i / (r^(height + 1) - 1).
 
@@ -49,10 +49,10 @@ their quadtree of the plane. The attributes are cut in turn in the order of thei
 
 The differentially private quadtree (Cormode et al. 2012): cuts in the middle, so the whole budget is for counts.
 
-    start with the one box of the whole domain
-    on every level: count the sensitive values of every box, with noise
-                    halve every box along the attribute whose turn it is
-    make the counts of all levels consistent; publish the boxes of the last level
+    Start with the one box of the whole domain.
+    On every level: count the sensitive values of every box, with noise,
+                    halve every box along the attribute whose turn it is.
+    Make the counts of all levels consistent; publish the boxes of the last level.
 
 A quadtree of d attributes would halve all of them at once, into 2^d parts: with 6 attributes the third level has
 262,144 boxes, nearly all empty. So attributes are halved one per level, in turn: the same boxes appear after d
@@ -105,9 +105,9 @@ class DPGrid(mechanism.BoxMechanism):
     title: ClassVar[str] = "Adaptive private grid"
     example: ClassVar[str | None] = "dp-grid epsilon=1"
     procedure: ClassVar[str] = (
-        "The domain is divided into a coarse grid whose boxes are counted with noise; each of them is divided "
-        "again, the finer the fuller it seems to be, and counted with noise; then the counts of both grids are "
-        "made to add up."
+        "The domain is divided into a coarse grid whose boxes are counted with noise. Each of them is divided again, "
+        "into more boxes if its count is larger, and counted with noise. Then the counts of both grids are made to "
+        "add up."
     )
 
     def decompose(self, domain: Domain, private: PrivateCells) -> tuple[Codes, Codes, Numbers]:

@@ -1,9 +1,9 @@
 """Reading the columns of a file that was made elsewhere: which leaves of the table's domain every text covers.
 
-A text that is a value of the domain is its leaf. Any other is read by its notation, as the audit reads it, and covers
-the leaves that it may stand for; a box takes in what lies between them. A number outside of the domain goes to its
-nearest end, one between two values to the nearer; both are said, and such a file is not taken for truthful. Who
-writes a category that the table does not know is told where.
+A text that is a value of the domain is its leaf. Any other text is read by its notation, as in the audit, and covers
+its possible leaves; a box includes the leaves between them. A number outside the domain is moved to its nearest end,
+and one between two values to the nearer value. Both are reported, and such a file is not considered truthful. A
+category that the table does not have is an error that names its place.
 """
 
 from collections.abc import Mapping, Sequence
@@ -53,10 +53,10 @@ class ReadColumn(SharedColumn):
     """Of texts that do not cover all that lies between: which leaves they cover."""
 
     any_missing: bool
-    """Whether a missing value stands for any value."""
+    """Whether a missing value can be any value."""
 
     def covered(self, leaves: int) -> Mask:
-        """Say of every text (rows) which leaves it covers."""
+        """Return, for every text (rows), which leaves it covers."""
         codes = np.arange(leaves)
         masks: Mask = (self.lo[:, None] <= codes) & (codes <= self.hi[:, None])
         for place, mask in self.sets.items():
@@ -74,7 +74,7 @@ class ReadValues(SharedColumn):
 def read_quasi(
     origin: str, name: str, column: TextColumn, weights: Counts, hierarchy: Hierarchy, na: Sequence[str], means: str
 ) -> ReadColumn:
-    """Read a quasi-identifier; `means` says what a missing value is: a value of its own, or any."""
+    """Read a quasi-identifier; `means` defines a missing value: one more value of the domain, or any value."""
     column, notices = _canonical(name, column, hierarchy, na)
     rows = _rows(column, weights)
     any_missing = "" in column.texts and (means == "any" or not hierarchy.missing)
@@ -131,7 +131,7 @@ def read_sensitive(
 
 
 def leaves_met(hierarchy: Hierarchy, meaning: Meaning) -> Flags:
-    """Say which leaves have a value in common with what a text may stand for."""
+    """Return which leaves have a value in common with the possible values of a text."""
     met: Flags = np.full(hierarchy.size, meaning.everything)
     if hierarchy.missing and meaning.missing:
         met[-1] = True
@@ -233,7 +233,7 @@ def nearest_leaves(hierarchy: Hierarchy, numbers: NDArray[np.float64]) -> Codes:
 
 
 def _middle(hierarchy: Hierarchy, text: str) -> float:
-    """Return the number or day that a text stands for, the middle of an interval; NaN where it is none."""
+    """Return the number or day of a text, the middle of an interval; NaN where it is none."""
     if hierarchy.scale == "category" or text == "":
         return np.nan
     read = read_day if hierarchy.scale == "date" else read_number

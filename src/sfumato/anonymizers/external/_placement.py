@@ -1,13 +1,13 @@
-"""Making a release of the rows of a file: an ordinary one, where it is certain which people stand in which group.
+"""Making a release of the rows of a file: an ordinary one, where it is certain which people are in which group.
 
-    rows are groups of equal texts, by sensitive values; people are cells
-    repeat: a kind of row that shows as many records as there are people left whom it covers holds just these people
-    all kinds of rows are settled: it is certain who is where, and everything that is said of a release holds
-    something is left: the rows are records whose people are not known, and what needs them is not said
+    Rows are groups of equal texts, by sensitive values; people are cells.
+    Repeat: a kind of row that shows as many records as there are people left whom it covers holds just these people.
+    All kinds of rows are settled: it is certain who is where, and every measure of such a release is defined.
+    Something is left: the rows are records whose people are not known, and measures that need them are undefined.
 
 A kind of row that covers fewer people than it shows cannot be truthful. Whether rows can be the table's people at all
-is decided as the audit decides it (`evidence.coverage`), on the texts as they stand. Where the persons of rows are
-known they are in the rows' groups, and truthfully so if the rows cover them.
+is decided as the audit decides it (`evidence.coverage`), on the texts as they stand. If the persons of rows are
+known, they are in the rows' groups, and truthfully so if the rows cover them.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from sfumato.runtime.arrays import Codes, Counts, Flags
 from sfumato.runtime.cancellation import look
 
 MOST_PAIRS = 50_000_000
-"""Where kinds of rows cover more people than this, pair by pair, nobody is looked for."""
+"""If kinds of rows cover more people than this, pair by pair, no search is made."""
 
 
 @dataclass(frozen=True)
@@ -40,16 +40,16 @@ class PlacedRows:
     """Whether its rows can be people of the table; None where that was not asked."""
 
     outside: int
-    """How many rows do not cover the person that they stand for, where that is known."""
+    """The number of rows that do not cover their person, where the person is known."""
 
     @property
     def certain(self) -> bool:
-        """Whether it is known which people stand in which group."""
+        """Whether the assignment of people to groups is known."""
         return isinstance(self.release, Release)
 
 
 def placed(rows: ReadRows, people: bool) -> PlacedRows:
-    """Make a release of the rows of a file, whose records stand for people or for nobody."""
+    """Make a release of the rows of a file, whose records represent people or nobody."""
     if not people:
         return PlacedRows(_records(rows, False, truthful=False), None, 0)
     if rows.linked is not None:
@@ -93,7 +93,7 @@ def _release(rows: ReadRows, assignment: Assignment) -> Release:
 
 
 def _coverage(rows: ReadRows) -> Coverage:
-    """Ask whether every row can be that of a record of its own, which agrees in all columns but quasi-identifiers."""
+    """Return whether a matching of rows to records exists that agrees in all columns but quasi-identifiers."""
     table = rows.table
     quasi = list(rows.quasi)
     others = [name for name in rows.counted.columns if name not in quasi]
@@ -116,7 +116,7 @@ def _labelled(column: TextColumn, hierarchy: Hierarchy) -> TextColumn:
 
 
 def _covers_person(rows: ReadRows, person: Counts) -> Flags:
-    """Say of every row whether it shows what covers its person, and the person's sensitive values if these are its."""
+    """Return, for every row, whether it covers its person, and the person's sensitive values if these are its."""
     cells = rows.table.cells
     inside = np.ones(len(person), np.bool_)
     for place, attribute in enumerate(cells.quasi):
@@ -133,7 +133,7 @@ def _covers_person(rows: ReadRows, person: Counts) -> Flags:
 
 
 def _certain(rows: ReadRows) -> Assignment | None:
-    """Find out which people stand in which group, where there is one way only."""
+    """Find out which people are in which group, where only one assignment is possible."""
     cells = rows.table.cells
     kind, need, group_of, cell_class, classes = _kinds(rows)
     pairs = _pairs(rows)

@@ -1,7 +1,7 @@
 """The rows of a file that was made elsewhere, counted and read against a table; and for whom they stand, where known.
 
-Rows are counted as the audit counts them: distinct combinations of texts. Where who brings the file says that its rows
-stand in the table's order, or that an id joins them, every row stands for itself and the cell of its person is found.
+Rows are counted as the audit counts them: distinct combinations of texts. If the publisher declares that rows are in
+the table's order, or joined by an id, every row represents its own person and the person's cell is found.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from sfumato.runtime.arrays import Codes, Counts, Quiet
 from sfumato.texts.catalogue import counted as counted_words
 from sfumato.texts.catalogue import listed, refusal, t
 
-ORDER = "its rows stand in the order of the table (aligned)"
+ORDER = "its rows are in the order of the table (aligned)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,7 +42,7 @@ class ReadRows(Quiet):
 
     sensitive: Mapping[str, ReadValues]
     linked: Counts | None
-    """For every combination the cell of the person that it stands for, where that is known: then each is one row."""
+    """The cell of the person of every combination, where that is known: then each combination is one row."""
 
     notices: tuple[str, ...]
 
@@ -278,7 +278,7 @@ def _texts(column: TextColumn) -> list[str]:
 
 
 def _check_ids(counted: Counted, id: str, origin: str) -> None:
-    """Raise unless every row has an id of its own."""
+    """Raise unless every row has a distinct id."""
     column = counted.columns[id]
     rows = np.rint(np.bincount(column.codes, counted.counts, len(column.texts))).astype(np.int64)
     repeated = int((rows > 1).sum())

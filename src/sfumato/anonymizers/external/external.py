@@ -1,10 +1,10 @@
-"""A release that was made elsewhere: what is said of it by who brings it, and how it becomes a release here.
+"""A release that was made elsewhere: the claims about it, and its conversion to a release.
 
-Any file or frame with columns of the table is read as the audit reads it (`columns`, `rows`) and becomes a release
-(`placing`) with every measure that can be said of it. What is claimed for it is judged (`claims`) and never taken for
-true: no requirement is promised by a maker that we do not know.
+Any file or frame with columns of the table is read as in the audit (`columns`, `rows`) and becomes a release
+(`placing`) with every measure that is defined for it. Claims for it are checked (`claims`) and never assumed: an
+unknown anonymizer promises no requirement.
 
-What is claimed for a file that was made elsewhere, and whether the file shows it.
+The claims for a file that was made elsewhere, and whether the file shows them.
 
 A requirement is judged on the groups of equal texts from the definitions (`evidence.decision`), Q being that of the
 table, as the audit judges it. Differential privacy is a promise about how a file was drawn: nothing in it can show it.
@@ -70,7 +70,7 @@ def epsilon_text(epsilon: float, delta: float | None) -> str:
 
 
 def epsilon_verdict(epsilon: float, delta: float | None) -> Verdict:
-    """Say what can be said of a claim of differential privacy."""
+    """Describe what a file can show of a claim of differential privacy."""
     why = t("notice.promise_about_how_file")
     return Verdict(epsilon_text(epsilon, delta), "unchecked", why)
 
@@ -139,7 +139,8 @@ DIGITS = 16
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What is brought: rows to be read, and for whom they stand if a function was given the table in an order."""
+    """The external release: rows to read, and the order of the table if a function was given the table in that
+    order."""
 
     source: Any
     """A path or a frame."""
@@ -150,7 +151,7 @@ class Content:
 
 @dataclass(frozen=True, kw_only=True)
 class Brought(ReleaseMaker, ABC):
-    """Whatever was made elsewhere, and what is said of it."""
+    """Anything that was made elsewhere, and what is claimed of it."""
 
     label: Annotated[str | None, Option()] = None
     """How it is called; in a study `name`."""
@@ -165,17 +166,16 @@ class Brought(ReleaseMaker, ABC):
     """The delta beside that epsilon."""
 
     records: Annotated[Literal["people", "synthetic"] | None, Option()] = None
-    """Whether its records stand for people of the table, or for nobody; without a word for people, unless an epsilon is
-    claimed."""
+    """Whether its records represent people of the table or nobody. Default: people, unless an epsilon is claimed."""
 
     aligned: Annotated[Literal["yes", "no"], Option()] = "no"
-    """Whether its rows stand in the order of the table's; in a study true or false."""
+    """Whether its rows are in the order of the table's; in a study true or false."""
 
     id: Annotated[str | None, Option(takes="column")] = None
     """A column that the table has too and that says for whom a row stands."""
 
     missing: Annotated[MissingMeans, Option()] = "value"
-    """Whether a missing quasi-identifier is a value of its own, or any value (suppressed)."""
+    """Whether a missing quasi-identifier is one more value, or any value (suppressed)."""
 
     na: Annotated[str, Option()] = ""
     """Texts that mean missing, with commas between; NA and the like are known."""
@@ -217,12 +217,12 @@ class Brought(ReleaseMaker, ABC):
 
     @property
     def people(self) -> bool:  # type: ignore[override]
-        """Whether its records stand for people."""
+        """Whether its records represent people."""
         return self.records == "people" or (self.records is None and self.epsilon is None)
 
     @property
     def claimed(self) -> str:
-        """What is claimed for it; nothing where nothing is."""
+        """The claims for it; empty if there are none."""
         if self.epsilon is not None:
             return epsilon_text(self.epsilon, self.delta)
         return self.claim or ""
@@ -230,11 +230,11 @@ class Brought(ReleaseMaker, ABC):
     @property
     @abstractmethod
     def made_of(self) -> str:
-        """What was brought, in a few words, for the publisher: the name of a file."""
+        """Its origin in a few words, for the publisher: the name of a file."""
 
     @property
     def described_in_words(self) -> str:
-        """Say what it is, and what is claimed for it."""
+        """Describe it and the claims for it."""
         named = f"{self.label} ({self.made_of})" if self.label and self.made_of else self.label or self.made_of
         claimed = t("notice.claimed", claimed=self.claimed) if self.claimed else t("notice.nothing_claimed")
         return f"made elsewhere: {named or 'a file'}{claimed}"
@@ -251,7 +251,7 @@ class Brought(ReleaseMaker, ABC):
 
     @property
     def identity(self) -> Self:
-        """What its name on a map is made of: the same wherever its files lie."""
+        """The components of its name on a map: the same wherever its files lie."""
         return self
 
     @property
@@ -317,13 +317,13 @@ class Brought(ReleaseMaker, ABC):
             self.rows(self.made(table), table)
 
     def read_content(self, content: Content, table: Table) -> Release | RecordRelease:
-        """Make a release of what was brought, and say what was found."""
+        """Make a release of external rows, and report what was found."""
         rows = self.rows(content, table)
         placed_rows = placed(rows, self.people)
         return replace(placed_rows.release, details={"brought": self._findings(rows, placed_rows)})
 
     def _findings(self, rows: ReadRows, placed_rows: PlacedRows) -> dict[str, Any]:
-        """Say what is claimed, whether it holds, and what else should be known; for the publisher's eyes."""
+        """Report the claims, whether they hold, and further cautions; internal to the publisher."""
         verdict = self._verdict(rows)
         release = placed_rows.release
         return {
@@ -369,7 +369,7 @@ def _cautions(rows: ReadRows, placed_rows: PlacedRows, people: bool) -> list[str
 
 
 def _replicated(rows: ReadRows) -> list[str]:
-    """Say how many rows are records of the table as they are, and how many of these are unique there."""
+    """Return how many rows equal records of the table, and how many of these are unique there."""
     lo, hi = rows.ends
     exact = (lo == hi).all(axis=1)
     if not exact.any():
@@ -481,7 +481,7 @@ class BroughtFrame(Brought):
 
     @property
     def made_of(self) -> str:
-        """What kind of frame it is."""
+        """The kind of the frame."""
         return f"a {self.frame.origin}" if self.frame is not None else ""
 
     @property
@@ -604,7 +604,7 @@ class BroughtFunction(Brought):
 
 
 def handed_rows(table: Table) -> tuple[pa.Table, Counts]:
-    """Return the rows of a table as texts, in the columns that are published and an order that tells nothing.
+    """Return the rows of a table as texts, in the published columns and an order that tells nothing.
 
     Behind them stands the cell of every row.
     """

@@ -1,12 +1,12 @@
-"""The generalization lattice: one level per attribute, the groups it makes, and what is to say of them.
+"""The generalization lattice: one level per attribute, the groups it makes, and facts about them.
 
 A *transformation* is a vector of levels; every record's value is replaced by its node at that level. Groups of a
 transformation are computed from the groups of a finer one (`rolling`).
 
 Roll-up: the groups of a transformation from those of a finer one, never from cells again.
 
-A group's key holds, for every attribute in a bit field of its own, the first leaf of its node: rolling up looks one
-number up for every attribute whose level changes, and merges the groups whose keys become equal.
+A group's key holds the first leaf of its node in a separate bit field per attribute. Rolling up looks one number up
+for every attribute whose level changes, and merges the groups whose keys become equal.
 """
 
 import math
@@ -32,7 +32,7 @@ Levels = tuple[int, ...]
 
 
 class Ladder(NamedTuple):
-    """What kernels read of all hierarchies: for each attribute, level and leaf the node above, and its loss."""
+    """The kernels' view of all hierarchies: for each attribute, level and leaf the node above, and its loss."""
 
     firsts: Counts
     """The first leaf of the node above a leaf, at `bases[attribute] + level * sizes[attribute] + leaf`."""
@@ -190,7 +190,7 @@ WORD = 63
 
 @dataclass(frozen=True, eq=False)
 class LatticeNode:
-    """What a transformation gives: computed once, from its groups."""
+    """The result of a transformation: computed once, from its groups."""
 
     levels: Levels
     groups: int
@@ -223,7 +223,7 @@ class Lattice:
     cells: Cells
     requirement: Requirement
     rules: Rules
-    """What is required of records: sizes alone where persons are counted."""
+    """The requirement on records: sizes alone where persons are counted."""
 
     ladder: Ladder
 
@@ -302,8 +302,8 @@ class Lattice:
     def _count_persons(self, pairs: PersonPairs, groups: TransformationGroups, deficits: Counts) -> None:
         """Raise the deficits of groups that are not admitted by persons.
 
-        No part of a group has more persons or a larger matching. What does not survive merging has no deficit: a part
-        of the group may be admitted.
+        No part of a group has more persons or a larger matching. A part that need not survive merging has no deficit:
+        a subset of the group may be admitted.
         """
         cells, rule = self.cells, self.requirement.of_persons
         counted = GroupPersons(pairs, groups.of_cell, len(deficits), cells.columns, cells.spans)
@@ -392,7 +392,7 @@ def check_groups(ladder: Ladder, groups: TransformationGroups, levels: Counts, d
 def deficits_of(rules: Rules, most: Numbers, groups: TransformationGroups) -> Counts:
     """Return the deficit of every group, or ADMITTED where all rules admit it.
 
-    Most groups of a fine transformation are too small: they are told apart before another rule is asked.
+    Most groups of a fine transformation are too small: they are excluded before another rule is checked.
     """
     sizes, offsets, columns, counts = groups.sizes, groups.offsets, groups.columns, groups.counts
     deficits = np.where(sizes < smallest_size(rules), sizes, ADMITTED)

@@ -2,13 +2,13 @@
 
 A *box* is all transformations between two, level by level. Its bound joins two facts: nothing in it is finer than
 its lowest corner, and whatever its highest corner cannot publish, none of it can (`objectives`). The box with the
-least bound is cut in two, its lower half is bounded anew by checking the half's highest corner, and so on until no
-box promises less than the best transformation found: then that is the optimum, though most of the lattice was never
-looked at. Stopped early, the least bound says how much better the optimum could be.
+least bound is cut in two, its lower half is bounded again by checking the half's highest corner. This repeats until no
+box has a bound below the best transformation found. That transformation is the optimum, though most of the lattice was
+never checked. Stopped early, the least bound limits how much better the optimum could be.
 
 A fixed number of boxes is cut at a time, by several threads; results do not depend on their number.
 
-What a search of the lattice makes small: the value of a transformation, and a bound for all between two.
+The objective of a search of the lattice: the value of a transformation, and a bound for all between two.
 
 Bounds are what lets an exact search leave most of the lattice out. For every transformation between `lo` and `hi`
 (level by level), values are at least as general as at `lo`, and the deficit of `hi` is suppressed (`deficits`).
@@ -146,7 +146,7 @@ KEPT_GROUPS = 3_000_000
 """Groups, or values and persons in them, that are kept besides those of the finest transformation."""
 
 SMALL = 4
-"""So many times less room a cell takes whose group is kept."""
+"""The factor by which a cell of a stored group needs less memory."""
 
 OCCUPIED = 0.1
 """The share of all possible groups that is expected to occur (a twentieth and less does, in Adult)."""
@@ -155,7 +155,7 @@ NONE = -1
 
 
 class Sources:
-    """The groupings at hand: that of the finest transformation, and coarser ones while there is room."""
+    """The stored groupings: that of the finest transformation, and coarser ones within the memory limit."""
 
     def __init__(self, base: TransformationGroups, levels: Levels, nodes: Sequence[Sequence[int]]):
         self._groupings = [base]
@@ -170,7 +170,7 @@ class Sources:
         return self._groupings[place], tuple(self._levels[place].tolist())
 
     def keep(self, groups: TransformationGroups, levels: Levels, source: TransformationGroups) -> None:
-        """Keep groups that are at most half as many as those they came from, while there is room."""
+        """Keep groups that are at most half as many as those they came from, within the memory limit."""
         count, size = len(self._groupings), len(groups.sizes)
         room = max(size, len(groups.columns), len(groups.of_cell) // SMALL)
         if 2 * size > len(source.sizes) or room > self._room:
@@ -183,7 +183,7 @@ class Sources:
         self._room -= room
 
     def promise_fewer(self, levels: Levels, source: TransformationGroups) -> bool:
-        """Say whether these levels can be expected to have fewer groups than the source."""
+        """Return whether these levels can be expected to have fewer groups than the source."""
         possible = math.prod(nodes[level] for nodes, level in zip(self._nodes, levels, strict=True))
         return possible * OCCUPIED < len(source.sizes)
 
@@ -263,7 +263,7 @@ class LatticeSearch:
     value: float = math.inf
     _prepared: set[Levels] = field(default_factory=set)
     bound: float = -math.inf
-    """What no transformation that was not checked can fall below; the value itself when the search is complete."""
+    """A lower bound for all transformations that were not checked; the value itself when the search is complete."""
 
     def __post_init__(self) -> None:
         self.base = self.lattice.roll_up(self.lattice.bottom, self.lattice.zero, self.lowest)
@@ -296,7 +296,7 @@ class LatticeSearch:
             self._sources.keep(groups, job.levels, job.source)
 
     def feasible(self, node: LatticeNode) -> bool:
-        """Say whether a transformation publishes something and suppresses no more than it may."""
+        """Return whether a transformation publishes something and suppresses no more than it may."""
         return node.groups > 0 and node.suppressed <= self.budget
 
     def _jobs(self, several: Iterable[Levels]) -> list[Job]:

@@ -1,8 +1,8 @@
 """Full-domain recoding: one level per attribute for the whole table, the best of all that satisfy the requirement.
 
 Every value of an attribute is replaced by its node at the attribute's level. Groups that the requirement does not
-admit are suppressed, as far as the budget allows. `searching` finds the transformation of least loss; it is exact
-unless a time limit is given, and then it says how much better the optimum could be.
+admit are suppressed, as far as the budget allows. `searching` finds the transformation of least loss. It is exact
+unless a time limit is given; then it reports how much better the optimum could be.
 """
 
 from __future__ import annotations
@@ -56,20 +56,20 @@ class FullDomain(Anonymizer):
     """How the losses of the attributes are joined: mean, max, or geometric (the mean of 1 + loss, less 1)."""
 
     weights: Annotated[str, Option(when=("minimize", "loss", "generalization_loss"))] = ""
-    """How much an attribute's loss counts in the search, such as `age=2, sex=0.5`; where nothing is said, as much as in
-    the table."""
+    """How much an attribute's loss counts in the search, such as `age=2, sex=0.5`. Default: its weight in the
+    table."""
 
     levels: Annotated[str, Option()] = ""
-    """The levels an attribute may have, such as `age=1..3, sex=0`; 0 (as it is) to the root where nothing is said."""
+    """The levels an attribute may have, such as `age=1..3, sex=0`. Default: from 0 (unchanged) to the root."""
 
     search: Annotated[Literal["exact", "best-first", "genetic"], Option()] = "exact"
     """exact; or, for a lattice too large to decide, best-first or genetic: the best found in `seconds`."""
 
     seconds: Annotated[float | None, Option(more_than=0, when=("search", "best-first", "genetic"))] = None
-    """The time a best-first or genetic search may take; 10 where nothing is said."""
+    """The time a best-first or genetic search may take. Default: 10."""
 
     seed: Annotated[int, Option(least=0, when=("search", "genetic"))] = 0
-    """Where the random numbers of a genetic search start."""
+    """The seed of a genetic search."""
 
     name: ClassVar[str] = "full-domain"
     title: ClassVar[str] = "one level per column"
@@ -154,7 +154,7 @@ class DecidedLattice:
     """One row per transformation, one column per attribute."""
 
     values: NDArray[np.float64]
-    """What was minimized; infinite where nothing would be published."""
+    """The minimized value; infinite where nothing would be published."""
 
     suppressed: NDArray[np.int64]
     groups: NDArray[np.int64]
@@ -230,7 +230,7 @@ def nodes_at(quasi: Sequence[Quasi], codes: Codes, levels: Levels) -> tuple[Code
 def recoded(table: Table, requirement: Requirement, form: Form, lo: Codes, hi: Codes, draw_in: bool = False) -> Release:
     """Publish the box of every cell, all boxes equal or apart; groups that are not admitted are suppressed.
 
-    Where a domain was observed, `draw_in` draws ends in to the bands of values that are published.
+    If a domain was observed, `draw_in` moves ends inwards to the bands of values that are published.
     """
     cells = table.cells
     first, group = distinct_rows(lo)
@@ -276,7 +276,7 @@ def _place(field: str, name: str, names: list[str]) -> int:
 
 
 def column_weights(text: str, quasi: Sequence[Quasi]) -> list[float]:
-    """Return the table's weights, scaled to a mean of 1, with what is said here in place of them."""
+    """Return the table's weights, scaled to a mean of 1, with the given weights overriding them."""
     given = {attribute.name: attribute.weight for attribute in quasi} | read_weights([text])
     weights = dict(weights_of((attribute.name for attribute in quasi), given))
     return scaled([weights.get(attribute.name, 1.0) for attribute in quasi])

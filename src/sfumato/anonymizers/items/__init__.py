@@ -21,20 +21,21 @@ BASKET_ANONYMIZERS: Registry[BasketAnonymizer] = Registry(__name__, *_HOMES)
 CANDIDATES: Registry[BasketAnonymizer] = Registry(
     __name__, *_HOMES, "one-item item_anonymizer.OneItem", "original item_anonymizer.OriginalBaskets"
 )
-"""Who can be a candidate of a study: everybody who makes releases, and the two ends of a map."""
+"""The candidates of a study: all anonymizers, and the two ends of a map."""
 
 PAPER = ("aa", "coat", "pcta")
 """The three anonymizers of Loukides et al. 2012 as we read their papers."""
 
 DEFAULT_MAKER = "coat order=ascending visit=once loss=size"
-"""What loses least in our measurements (docs/concepts/items.md); the names alone are the papers' algorithms."""
+"""The anonymizers with the least loss in our measurements (docs/concepts/items.md); the names alone are the papers'
+algorithms."""
 
 
 TREE_MAKER = "coat order=ascending visit=once loss=tree"
 """The same where the items have a tree: its sets seldom mix what the tree keeps apart."""
 
 INFERENCE_MAKER = "td-control"
-"""Who makes what nothing sensitive may be inferred from."""
+"""The anonymizers that prevent the inference of sensitive items."""
 
 
 def usual_maker(requirement: item_rules.BasketRequirement, has_tree: bool) -> str:

@@ -24,7 +24,7 @@ whether a person may have several rows."""
 
 
 class Clusters(NamedTuple):
-    """The state that merging changes. A cluster has a slot; which slot says nothing."""
+    """The state that merging changes. A cluster has a slot; the number of the slot has no meaning."""
 
     starts: Counts
     lengths: Counts
@@ -102,7 +102,7 @@ class Clusters(NamedTuple):
 
 
 class Owner(NamedTuple):
-    """What items are worth to their owner, and how much of them may be left out."""
+    """The weights of items, set by their owner, and how much of them may be left out."""
 
     weights: Numbers
     penalties: Numbers

@@ -53,7 +53,7 @@ def size_prices(most: int, by_size: bool) -> NDArray[np.float64]:
 def part_price(state: Clusters, a: int, b: int, size: int, prices: NDArray[np.float64]) -> float:
     """Return log2 of what utility loss has for one part of two clusters: for its size, or for its node in the tree.
 
-    Where parts are priced by the tree, that is the number of leaves of the smallest node that has all of its items.
+    If parts are priced by the tree, that is the number of leaves of the smallest node that has all of its items.
     """
     low, high = min(state.low[a], state.low[b]), max(state.high[a], state.high[b])
     for level in range(len(state.above)):
@@ -121,7 +121,7 @@ def cheapest_left_out(state: Clusters, slots: Codes, number: int) -> int:
 
 @kernel
 def is_better_left_out(state: Clusters, seed: int, partner: int, cost: float, prices: NDArray[np.float64]) -> bool:
-    """Say whether it costs less to leave a cluster out than what merging it at this price adds to UL, and may be.
+    """Return whether suppressing a cluster is allowed and costs less than merging it at this price adds to UL.
 
     Merging replaces the partner's loss by that of the union. A loss is 2^price over the price of all items together.
     """
@@ -141,8 +141,8 @@ def merge_once(
 ) -> None:
     """Merge one cluster of a constraint with its cheapest partner; suppress where none has one.
 
-    Suppressed is the least supported. Where the owner has said what items are worth (`owned`), it is the one that costs
-    least, and also a cluster that is cheaper to leave out than to merge.
+    Suppressed is the least supported. If the owner set weights of items (`owned`), it is the one that costs least, and
+    also a cluster that is cheaper to suppress than to merge.
     """
     least = least_supported(state, slots, number)
     gone = cheapest_left_out(state, slots, number) if owned else least
@@ -232,7 +232,7 @@ def most_urgent(state: Clusters, cluster: int, k: int, m: int, ascending: bool) 
 
 @kernel
 def is_present(state: Clusters, least: int, version: int) -> bool:
-    """Say whether the cluster with this least item is what it was."""
+    """Return whether the cluster with this least item is unchanged."""
     slot = state.slot[least]
     return slot != NONE and state.first[slot] == least and state.versions[least] == version
 

@@ -3,23 +3,24 @@
 A maker of baskets sees the records of one group and the items that occur there, nothing else; what it publishes of them
 becomes parts of the whole release. Two things follow from groups being small:
 - fewer than k records of a group may have any item at all. Then no part can be in k records, and the items of this
-  group are left out; how much may be left out is limited over the whole release, not group by group;
-- a tree that a maker makes up for itself (AA without a tree) would be another one in every group. There is one over all
-  items, and its nodes, which mean nothing, are published as the sets of the group's items under them.
+  group are left out; how much may be left out is limited over the whole release, not group by group. - A tree that an
+  anonymizer builds itself (AA without a tree) would be another one in every group. There is one over all items, and
+  its nodes, which mean nothing, are published as the sets of the group's items under them.
 
 A set that is made of a group's items tells which items the group has; `sets=common` (`common_sets`) tells less.
 
-Sets that are the same for all groups: a set then says what it stands for, and nothing of who is in the group.
+Sets that are the same for all groups: a set then shows which items it may mean, and nothing about the members of the
+group.
 
-A maker of baskets that sees one group publishes sets of the items that occur there. Whoever reads `{a, b, c}` of a
-group then knows that somebody in it has a, somebody b and somebody c: more than the part is taken to say ("one or more
-of these"), and nothing that (k, k^m)-anonymity forbids. `sets=common` publishes nodes of one tree over all items
-instead: the declared tree, or one of neighbours in the order of the items.
+A maker of baskets that sees one group publishes sets of the items that occur there. An attacker who reads `{a, b, c}`
+of a group then knows that some member has a, some member b and some member c. That is more than the meaning of the
+part ("one or more of these"), and (k, k^m)-anonymity allows it. `sets=common` publishes nodes of one tree over all
+items instead: the declared tree, or one of neighbours in the order of the items.
 
-    a maker that climbs a tree     its nodes, each with all items below it, whether the group has them or not
-    a maker that merges items      is kept within the nodes of one level; each of its sets becomes the smallest node
+    A maker that climbs a tree:     its nodes, each with all items below it, whether the group has them or not.
+    A maker that merges items:      is kept within the nodes of one level; each of its sets becomes the smallest node
                                    around it, a single item stays itself. Every level is tried, and the one whose items
-                                   lose least is taken, group by group
+                                   lose least is taken, group by group.
 
 Two sets may become one node, and a node may lie in another or around an item that stays itself: it is then "one or more
 of the others". Every published part is the union of parts that the maker made, so whatever is k^m-anonymous stays so.
@@ -110,7 +111,7 @@ SETS: tuple[Sets, ...] = ("group", "common")
 """Whether a set of several items lists items of its group, or is one that all groups may publish."""
 
 ALL = item_rules.SuppressionLimit(1.0)
-"""What may be left out of a group: the limit is that of the whole release."""
+"""The suppression limit within a group: the limit is that of the whole release."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class FixedBlocks(item_rules.UtilityConstraints):
 
 @dataclass(frozen=True, eq=False)
 class GroupedItems:
-    """Who makes the items of groups anonymous, and what must hold: a task for every group."""
+    """The anonymizer of the items of groups, and the requirement: a task for every group."""
 
     data: MixedTable
     maker: BasketAnonymizer
@@ -170,7 +171,7 @@ class GroupedItems:
         object.__setattr__(self, "_worth", None if weights is None else item_rules.read_weights(baskets, weights))
 
     def published(self, basket: Counts, count: Counts) -> Codes:
-        """Say what every item of the baskets of one group is published as, one basket after the other."""
+        """Return the published parts of every item of the baskets of one group, one basket after the other."""
         baskets = self.data.baskets
         starts, codes = taken_rows(baskets.starts, baskets.codes, basket)
         if self.requirement is None:
@@ -201,7 +202,8 @@ class GroupedItems:
             yield self.maker.release(Task(local, self.requirement, utility, ALL, worth))
 
     def loss(self, parts: Codes, records: Counts) -> float:
-        """Say what items lose that are published as these parts: NCP times the records of each; left out costs 1."""
+        """Return the loss of items that are published as these parts: NCP times the records of each; suppressed items
+        cost 1."""
         domain = self.parts.domain
         sizes = np.array([*self.parts.sizes, domain], np.int64)[parts]
         cost = np.where(parts < 0, 1.0, np.where(sizes == 1, 0.0, sizes / domain))
@@ -230,7 +232,7 @@ class GroupedItems:
 def check_limit(
     limit: item_rules.SuppressionLimit, data: MixedTable, items: Counts, occurrences: int, asked: object
 ) -> None:
-    """Raise where more items are left out than may be; say what would have to be allowed."""
+    """Raise where more items are suppressed than allowed; name the limit that would suffice."""
     baskets = data.baskets
     share = (
         len(items) / max(len(baskets.items), 1) if limit.of == "items" else occurrences / max(baskets.occurrences, 1)

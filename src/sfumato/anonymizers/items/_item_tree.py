@@ -62,7 +62,8 @@ class Nodes(NamedTuple):
 
     order: Codes
     cost: Counts
-    """What publishing v adds to the certainty penalty: its leaves times the occurrences under it, 0 for a leaf."""
+    """The increase of the certainty penalty by publishing v: its leaves times the occurrences under it, 0 for a
+    leaf."""
 
     start: Codes
     width: Codes

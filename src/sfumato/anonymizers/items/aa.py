@@ -7,8 +7,8 @@
             take the one that adds least to the normalized certainty penalty; all items under a lifted node follow
 
 Sets of a size are taken in the order of a count-tree's paths, the most frequent nodes first. A lift may make a set of
-others too rare (two rare sets unite to a rare one), so a size is counted again until nothing is found; larger sizes can
-only lift further. Supports of nodes are unions of rows and do not change, so a lift costs no counting.
+others too rare (two rare sets unite to a rare one). So a size is counted again until no such set is found; larger
+sizes can only lift further. Supports of nodes are unions of rows and do not change, so a lift costs no counting.
 """
 
 from dataclasses import dataclass
@@ -158,7 +158,7 @@ def cheapest_lift(
 ) -> None:
     """Write to `best` the cheapest lift of a set that at least k persons have in a record.
 
-    Only nodes with items from `low` to before `high` are lifted to. Where none helps, that is the root for all; where a
+    Only nodes with items from `low` to before `high` are lifted to. If none helps, that is the root for all; where a
     part of the items does not reach up to the root, the set as it is. All combinations of ancestors are priced; the
     cheapest is counted first (ties: the fewest steps up, then the first in the order of enumeration). A combination is
     a number with one digit per node: how many steps it is lifted.
@@ -212,7 +212,7 @@ def _combined(nodes: Nodes, node_set: Codes, heights: Counts, combination: int, 
 
 @kernel
 def _covered(nodes: Nodes, trial: Codes, i: int) -> bool:
-    """Say whether a node is under another of the set, or the same as an earlier one."""
+    """Return whether a node is under another of the set, or equals an earlier one."""
     for j in range(len(trial)):
         if j != i and _is_under(nodes, trial[i], trial[j]) and (trial[i] != trial[j] or j < i):
             return True
@@ -231,7 +231,7 @@ def _added(nodes: Nodes, spent: Counts, trial: Codes) -> int:
 
 @kernel
 def _has(nodes: Nodes, people: RowPersons, trial: Codes, k: int) -> bool:
-    """Say whether at least k persons have a record with all of these nodes."""
+    """Return whether at least k persons have a record with all of these nodes."""
     least = -1
     fewest = len(nodes.rows) + 1
     for i in range(len(trial)):

@@ -9,7 +9,7 @@
             cluster that costs least, also instead of a merge that loses more, as long as the limit allows
 
 Merging never lowers the support of a constraint that occurs, so what holds goes on to hold and the loop ends. Under
-k^m-anonymity the constraints are all pairs and items that occur; those of the present clusters stand in a queue, and a
+k^m-anonymity the constraints are all pairs and items that occur. Those of the present clusters are in a queue, and a
 merge renews the entries of one cluster. Larger sets are found by enumeration once the smaller ones hold, as in Apriori.
 
 COAT: COnstraint-based Anonymization of Transactions (Loukides, Gkoulalas-Divanis & Malin, KAIS 2011).
@@ -21,9 +21,9 @@ COAT: COnstraint-based Anonymization of Transactions (Loukides, Gkoulalas-Divani
             j := the generalized item of i's utility constraint for which UL(i + j) is least
             if there is one: generalize i and j together, else suppress i
 
-The papers leave the order of constraints and ties open; what is done here is said in `merging`. `coat` without
-options is the reading above. `order=ascending visit=once` (the rarest constraint first, one merge at a time) loses less
-in most of our measurements (docs/concepts/items.md).
+The papers leave the order of constraints and ties open; `merging` documents the order used here. `coat` without
+options is the reading above. `order=ascending visit=once` (the rarest constraint first, one merge at a time) loses
+less in most of our measurements (docs/concepts/items.md).
 
 PCTA: Privacy-constrained Clustering-based Transaction Anonymization (Gkoulalas-Divanis & Loukides, PAIS 2011).
 
@@ -61,7 +61,9 @@ Order = Annotated[
 ]
 Merged = Annotated[
     Literal["least", "any"],
-    Option("What is merged: the constraint's cluster of `least` support, or `any` of them, whichever costs less."),
+    Option(
+        "The cluster to merge: the constraint's cluster of `least` support, or `any` of them, whichever costs less."
+    ),
 ]
 Visit = Annotated[
     Literal["stay", "once", "round"],
@@ -73,8 +75,9 @@ Visit = Annotated[
 Price = Annotated[
     Literal["subsets", "size", "tree"],
     Option(
-        "How a merge is priced: support times number of `subsets` of the new part (UL), times its `size`, or times the "
-        "leaves of the smallest node of the item `tree` that has all of it. `tree` keeps sets within a branch; counts "
+        "The price of a merge: support times number of `subsets` of the new part (UL), times its `size`, or times "
+        "the leaves of the smallest node of the item `tree` that contains all of it. `tree` keeps sets within a "
+        "branch; counts "
         "of pairs are then less exact than by `size`."
     ),
 ]
@@ -90,10 +93,10 @@ LISTED = 50_000
 """Of sets of three and more items so many, the most urgent, are queued at a time."""
 
 ROUND = 16
-"""Sets of three and more items are listed anew when one in so many clusters has been merged."""
+"""Sets of three and more items are listed again when one in so many clusters has been merged."""
 
 Choices = tuple[bool, bool, bool, bool, bool, NDArray[np.float64]]
-"""Ascending order, any seed, whether an owner says what items are worth, stay, in rounds; the price of every size."""
+"""Ascending order, any seed, with or without the owner's weights of items, stay, in rounds; the price of every size."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,7 @@ class SetBased(BasketAnonymizer):
         return global_release(task.baskets, set_recoding(task.baskets.items, keys), str(self))
 
     def _owner(self, task: Task) -> Owner | None:
-        """Read what items are worth, and say how much of them may be left out."""
+        """Read the weights of items, and return how much of them may be suppressed."""
         if self.weights is None:
             return None
         worth = task.worth or item_rules.read_weights(task.baskets, self.weights)
@@ -205,7 +208,7 @@ class COAT(SetBased):
 
 
 RAREST_FIRST = COAT(order="ascending", visit="once", loss="size")
-"""What loses least of the readings, and is taken where nobody names a maker."""
+"""The variant with the least loss; used where no anonymizer is named."""
 
 
 @dataclass(frozen=True)

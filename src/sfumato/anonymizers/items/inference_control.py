@@ -1,32 +1,32 @@
 """SuppressControl: leave items out until no rule tells too much (Cao et al. 2010; Xu et al. 2008).
 
-    for the number of known items i = 0, 1, .. m:
+    For the number of known items i = 0, 1, .. m:
         rules := what is known (i items) and a sensitive item, where too many records that fit show it, or too few fit
         while there are rules:
-            leave out the item that is in the most rules per record that shows it
+            leave out the item that is in the most rules per record that shows it.
 
-Cao, Karras, Raissi & Tan choose by rules per information lost, among known and sensitive items. Xu, Wang, Fu & Yu do it
-for (h,k,p)-coherence, where what is known and breaks a bound is called a mole, and choose the public item e with the
+Cao, Karras, Raissi & Tan choose by rules per information lost, among known and sensitive items. Xu, Wang, Fu & Yu do
+it for (h,k,p)-coherence. They call known items that break a bound a mole, and choose the public item e with the
 largest MM(e) / IL(e): moles that it is in, and records that show it. Private items are kept there; so they are here,
 for (h,k,p)-coherence and PS-rules, unless they are too common for somebody who knows nothing (ours).
 
-Ours is also that sizes are served one after the other (a mole of a size is then minimal), and that rules are
-counted once for each size: leaving an item out changes no count of a set without it, so the rest of the loop is a cover
-of the listed rules. PS-rules are served so too. All texts were had from abstracts and memory alone.
+Also ours: sizes are served one after the other (a mole of a size is then minimal), and rules are counted once for each
+size. Leaving an item out changes no count of a set without it, so the rest of the loop is a cover of the listed rules.
+PS-rules are served so too. All texts were had from abstracts and memory alone.
 
 TDControl: from one part for all public items down, dividing parts and leaving items out (Cao et al. 2010).
 
-    cut := all public items as one part (or one for every utility constraint); every sensitive item alone
-    leave out what SuppressControl does
-    while there is a part that was not tried: take the one that costs the most
+    cut := all public items as one part (or one for every utility constraint); every sensitive item alone.
+    Leave out what SuppressControl does.
+    While there is a part that was not tried: take the one that costs the most
         divide it by the tree; leave out what SuppressControl does
-        keep the division where that costs less than before, else leave the part whole for good
+        keep the division where that costs less than before, else leave the part whole for good.
 
-What a release costs is NCP: an occurrence of an item costs the share of all items that its part has, 1 where it is left
-out. Cao, Karras, Raissi & Tan divide non-sensitive items by a tree and choose the division by its gain. Ours: which
-part is tried next, that (h,k,p)-coherence and PS-rules are served the same way (Loukides, Gkoulalas-Divanis & Shao also
-divide from the top), that without a tree a part is halved in the order of its items, and that parts are published as
-sets of items, never as nodes: a node may stand for a sensitive item too.
+The cost of a release is NCP: an occurrence of an item costs the share of all items that its part has, 1 where it is
+left out. Cao, Karras, Raissi & Tan divide non-sensitive items by a tree and choose the division by its gain. Ours: the
+choice of the next part, the same treatment of (h,k,p)-coherence and PS-rules (Loukides, Gkoulalas-Divanis & Shao also
+divide from the top), and halving a part in the order of its items where there is no tree. Parts are published as sets
+of items, never as nodes, because a node may also include a sensitive item.
 """
 
 from __future__ import annotations

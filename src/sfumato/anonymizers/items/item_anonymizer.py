@@ -1,6 +1,6 @@
-"""What an anonymizer of baskets is: a frozen configuration with one method; every release is verified from scratch.
+"""An anonymizer of transactions: a frozen configuration with one method; every release is verified from scratch.
 
-The two ends of a map of baskets: the baskets as they are, and one item in place of all.
+The two ends of a map of transactions: the baskets as they are, and one item that replaces all.
 """
 
 from abc import ABC, abstractmethod
@@ -24,14 +24,14 @@ NOTHING = item_rules.SuppressionLimit()
 
 @dataclass(frozen=True)
 class Task:
-    """What is asked: of which baskets, what must hold, what may be generalized together, what may be left out."""
+    """The task: the baskets, the requirement, what may be generalized together, what may be suppressed."""
 
     baskets: Baskets
     requirement: item_rules.BasketRequirement
     utility: item_rules.UtilityConstraints | None = None
     limit: item_rules.SuppressionLimit = NOTHING
     worth: item_rules.ItemWeights | None = None
-    """What items are worth, where whoever asks has read it already."""
+    """The weights of items, where the caller has read them already."""
 
     @property
     def blocks(self) -> Codes:
@@ -122,14 +122,14 @@ ANYTHING = "*"
 
 @dataclass(frozen=True)
 class OneItem(BasketAnonymizer):
-    """Publish one item in place of all: who has any item at all, and nothing else."""
+    """Publish one item that replaces all: it shows which baskets have any item, and nothing else."""
 
     name: ClassVar[str] = "one-item"
     title: ClassVar[str] = "all items as one"
-    baseline: ClassVar[str] = "One item is published in place of all: it says who has any item at all"
-    called: ClassVar[str] = "the trivial release of one item in place of all"
+    baseline: ClassVar[str] = "One published item replaces all: it shows which records have any item"
+    called: ClassVar[str] = "the trivial release with one item that replaces all"
     caution: ClassVar[str] = (
-        "It is a trivial release: all items are published as one, which says who has any item at all."
+        "It is a trivial release: all items are published as one, which shows only which records have any item."
     )
     requirements: ClassVar[tuple[type[item_rules.BasketRequirement], ...]] = tuple(
         kind for kind in item_rules.BASKET_REQUIREMENTS if not issubclass(kind, item_rules.InferenceRequirement)

@@ -1,9 +1,9 @@
 """Merging groups of the table so that their items lose less: Rmerge, Tmerge and RTmerge.
 
 After Poulis, Loukides, Gkoulalas-Divanis & Skiadopoulos, "Anonymizing data with relational and transaction attributes"
-(ECML PKDD 2013), as SECRETA offers it. From the paper is the plan: cluster the table k-anonymously first; then merge
+(ECML PKDD 2013), as SECRETA offers it. The plan is from the paper: cluster the table k-anonymously first. Then merge
 clusters, guided by the loss of the relational side (Rmerge), of the transaction side (Tmerge) or both (RTmerge), as
-long as the loss of the relational side stays under a bound delta; then anonymize the items of every cluster. Its
+long as the loss of the relational side stays under a bound delta. Then anonymize the items of every cluster. Its
 pseudo-code was not at hand when this was written. Ours are the details:
 
     seeds      r-merge: the group whose box loses least first; t-merge: the one whose items lose most;
@@ -16,15 +16,15 @@ pseudo-code was not at hand when this was written. Ours are the details:
                occurrences, one left out costs 1) than those of the two did; the merged group is then a seed again
     ends       when every seed has been through
 
-A merged group has at least k records as both did; where another requirement does not survive merging by itself
-(`monotone`), the merged group is tested as well. Time: every accepted or refused try makes the items of one merged
-group, and every seed compares itself with all groups.
+A merged group has at least k records as both did; where another requirement need not survive merging (`monotone`), the
+merged group is tested as well. Time: every accepted or refused try makes the items of one merged group, and every seed
+compares itself with all groups.
 
 Making releases of a table with items: groups of the table first, then the items of every group.
 
-    relational := any maker of tables, for k-anonymity and whatever else is asked of groups
-    groups     := merged, where that is asked for (`merging`)
-    items      := of every group, k^m-anonymous by any maker of baskets (`grouped_items`)
+    Relational := any maker of tables, for k-anonymity and whatever else is asked of groups.
+    Groups     := merged, where that is asked for (`merging`).
+    Items      := of every group, k^m-anonymous by any maker of baskets (`grouped_items`).
 
 Any maker of tables goes with any maker of baskets. The form is generalization: a bucketization shows exact
 quasi-identifiers, so who knows them and an item of a person would find the record. Every release is verified from what
@@ -256,7 +256,7 @@ class Merger:
         return False
 
     def _accepted(self, seed: int, other: int) -> bool:
-        """Merge two groups where their items lose less together; say whether they were."""
+        """Merge two groups where their items lose less together; return whether they were merged."""
         if not self._admitted(seed, other):
             return False
         one, two = self.groups[seed], self.groups[other]
@@ -274,7 +274,7 @@ class Merger:
         return True
 
     def _admitted(self, seed: int, other: int) -> bool:
-        """Say whether two groups together satisfy what merging might break."""
+        """Return whether two groups together satisfy what merging might break."""
         if self.requirement.monotone or self.histograms is None:
             return True
         size = np.array([int(self.sizes[seed] + self.sizes[other])])

@@ -1,25 +1,25 @@
 """LRA: local recoding anonymization for k^m-anonymity (Terrovitis, Mamoulis & Kalnis, VLDB Journal 2011).
 
-    sort the baskets as Gray codes, the items as bits in the order of the tree's leaves: neighbours differ in little
-    cut the order into pieces of about the same number of records
-    anonymize every piece by itself with AA
+    Sort the baskets as Gray codes, the items as bits in the order of the tree's leaves: neighbours differ in little.
+    Cut the order into pieces of about the same number of records.
+    Anonymize every piece separately with AA.
 
 Whoever matches known items against all pieces finds, in each, none or at least k records; so the whole is
 k^m-anonymous. An item may be published differently in different pieces.
 
-Which items are the highest bits is open in what we could read of the paper. In the order of the tree's leaves a piece
-has the items of few subtrees, often, which is what AA generalizes to; with the most frequent items first every piece
+Which items are the highest bits is open in what we could read of the paper. In the order of the tree's leaves, a piece
+often has the items of few subtrees, which is what AA generalizes to. With the most frequent items first, every piece
 has all of the rare ones, each a few times, and loses up to twice as much (docs/concepts/items.md).
 
 VPA: vertical partitioning anonymization for k^m-anonymity (Terrovitis, Mamoulis & Kalnis, VLDB Journal 2011).
 
-    parts := the nodes of the highest level of the tree that has at least so many
-    anonymize the items under every part by themselves with AA: far fewer sets have to be counted
-        only nodes within the part are lifted to; what they cannot help is left to the whole
-    unite the cuts, and let AA lift what is still needed, such as sets of items of several parts
+    Parts := the nodes of the highest level of the tree that has at least so many.
+    Anonymize the items under every part by themselves with AA: far fewer sets have to be counted.
+        Only nodes within the part are lifted to; what they cannot help is left to the whole.
+    Unite the cuts, and let AA lift what is still needed, such as sets of items of several parts.
 
-A part is all items under one node. Where a part cut through a node, an item beside the cut could not be lifted, and
-every item that is rare together with it was lifted to the largest nodes instead: 2 to 6 times the loss of AA.
+A part is all items under one node. If a part cut through a node, an item next to the cut could not be lifted.
+Every item that is rare together with it was lifted to the largest nodes instead: 2 to 6 times the loss of AA.
 """
 
 from dataclasses import dataclass, replace

@@ -1,10 +1,10 @@
 """Partition: complete k-anonymity of baskets by local generalization (He & Naughton, VLDB 2009).
 
-    anonymize(partition):                      all its baskets show the same nodes of the tree
-        v := the shown node that loses most, among those not tried yet
-        divide the baskets by which children of v they have
-        parts of fewer than k records are gathered; if they are still fewer, records of the largest parts join them
-        the gathered ones go on without dividing v, every part goes on with the children of v instead of v
+    Anonymize(partition):                      all its baskets show the same nodes of the tree
+        v := the shown node that loses most, among those not tried yet.
+        Divide the baskets by which children of v they have.
+        Parts of fewer than k records are gathered; if they are still fewer, records of the largest parts join them.
+        The gathered ones go on without dividing v, every part goes on with the children of v instead of v.
 
 It begins with all baskets showing the root. Every published basket is then that of at least k records, so an attacker
 may know any number of items. A basket without items can only be hidden among others without.
@@ -331,7 +331,7 @@ class CutPieces(PieceRecodings):
         return cut_recoding(self.tree, nodes, cut)
 
     def published(self) -> PublishedParts:
-        """Say what stands in the file: what every item of a basket was left at."""
+        """Return the published node of every item of a basket."""
         nodes = self.nodes
         used, codes = np.unique(self.shown, return_inverse=True)
         ends = zip(nodes.start[used].tolist(), nodes.width[used].tolist(), strict=True)

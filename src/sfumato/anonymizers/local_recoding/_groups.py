@@ -1,8 +1,8 @@
 """Groups that change: portions of points in linked lists, boxes drawn around them, and a journal to undo moves.
 
-A portion is a number of records with equal quasi-identifiers that move together. Where only sizes are required each
-record is a portion (but for the bulk of a frequent point); a requirement about sensitive values gets whole points, for
-dividing equal records in view of their sensitive values would tell a reader something about these. Persons get whole
+A portion is a number of records with equal quasi-identifiers that move together. If only sizes are required, each
+record is a portion (except for the bulk of a frequent point). A requirement about sensitive values gets whole points,
+because dividing equal records in view of their sensitive values would reveal something about these. Persons get whole
 points too: nobody knows whose records a part of a point is.
 """
 
@@ -55,7 +55,7 @@ class Journal(NamedTuple):
     origins: Counts
     touched: Counts
     costs: Numbers
-    """What every touched group cost before."""
+    """The cost of every touched group before the trial."""
 
     noted: NDArray[np.bool_]
     lengths: Counts
@@ -69,7 +69,7 @@ def least_size(domain: PointDomain) -> int:
 
 
 def grouping_of(domain: PointDomain, group: Counts, margin: int) -> Grouping:
-    """Cut points into portions and list those of every group; `margin` more groups than can be needed have room."""
+    """Cut points into portions and list those of every group; arrays are `margin` groups larger than needed."""
     least = least_size(domain)
     bulk = domain.counts - 1  # a whole point is one portion
     if domain.problem.persons.k == 0 and only_sizes(
@@ -113,7 +113,7 @@ def fill_groups(domain: PointDomain, grouping: Grouping, group: Counts) -> None:
 
 
 def journal_for(grouping: Grouping, moves: int) -> Journal:
-    """Open an empty journal with room for this many moves."""
+    """Open an empty journal for at most this many moves."""
     groups = len(grouping.sizes)
     return Journal(
         np.zeros(moves, np.int64),
@@ -211,7 +211,7 @@ def widened_loss(domain: PointDomain, grouping: Grouping, group: int, point: int
 
 @kernel
 def admitted_with(domain: PointDomain, grouping: Grouping, group: int, portion: int, sign: int) -> bool:
-    """Say whether a group is admitted with one more portion (sign 1), or without one of its own (sign -1)."""
+    """Return whether a group is admitted with one more portion (sign 1), or without one of its portions (sign -1)."""
     if not sizes_admitted(domain.rules, grouping.sizes[group] + sign * grouping.weight[portion]):
         return False
     if domain.problem.persons.k > 0:
@@ -256,7 +256,7 @@ def note(grouping: Grouping, journal: Journal, group: int) -> None:
 
 @kernel
 def move(grouping: Grouping, journal: Journal, portion: int, group: int) -> None:
-    """Move a portion to another group, or to none, and write it down. Boxes are not drawn anew."""
+    """Move a portion to another group, or to none, and write it down. Boxes are not drawn again."""
     note(grouping, journal, grouping.group[portion])
     note(grouping, journal, group)
     journal.portions[journal.lengths[0]] = portion
@@ -277,7 +277,7 @@ def undo(grouping: Grouping, journal: Journal, moves: int) -> None:
 
 @kernel
 def draw_touched(domain: PointDomain, grouping: Grouping, journal: Journal) -> float:
-    """Draw the boxes of all touched groups anew; return by how much they cost more than before the trial."""
+    """Recompute the boxes of all touched groups; return by how much they cost more than before the trial."""
     change = 0.0
     for i in range(journal.lengths[1]):
         group = journal.touched[i]

@@ -1,12 +1,12 @@
-"""Regrouping: dissolve a group, place its records anew where that costs least, and keep what lowers the loss.
+"""Regrouping: dissolve a group, move its records to where that costs least, and keep what lowers the loss.
 
-    for every group, the one with the widest box first:
+    For every group, the one with the widest box first:
         take its records out
         while one of them is left, the one that would pay most elsewhere:
             gather the cheapest companions around it (its old fellows, and donors whose groups can spare them)
             keep this new group if all of them together pay less than otherwise
         let the others join the groups where that costs least (or leave them out, within the budget)
-        undo everything unless the total loss has fallen
+        undo everything unless the total loss has fallen.
 
 A sweep takes easy groups first, and what is left over for the last ones is scattered widely; this mends it.
 """
@@ -87,21 +87,21 @@ def candidates(domain: PointDomain) -> int:
 
 
 class Workshop(NamedTuple):
-    """What every step of regrouping reads and writes besides the groups."""
+    """The state of regrouping besides the groups."""
 
     tree: Tree
     journal: Journal
     hosts: NearestHeap
     companions: NearestHeap
     fallbacks: Numbers
-    """What every portion would pay per record if it did not go to a new group."""
+    """The price per record of every portion if it did not go to a new group."""
 
     budget: int
     """How many records may be left out in all; each costs 1."""
 
 
 def workshop_for(domain: PointDomain, grouping: Grouping, budget: int) -> Workshop:
-    """Build the tree of neighbours and make room for trials."""
+    """Build the tree of neighbours and allocate arrays for trials."""
     tree = build_tree(domain)
     journal = journal_for(grouping, MOST_PORTIONS * (candidates(domain) + 2))
     hosts, companions = room_for_nearest(HOSTS, tree), room_for_nearest(candidates(domain), tree)
@@ -311,14 +311,15 @@ def nearest_portions(
 
 @kernel
 def can_spare(domain: PointDomain, grouping: Grouping, portion: int) -> bool:
-    """Say whether a portion is in no group, or in one that is large enough without it."""
+    """Return whether a portion is in no group, or in one that is large enough without it."""
     group = grouping.group[portion]
     return group == NONE or sizes_admitted(domain.rules, grouping.sizes[group] - grouping.weight[portion])
 
 
 @kernel
 def gather(domain: PointDomain, grouping: Grouping, shop: Workshop, seed: int) -> bool:
-    """Gather a new group around a seed, keep it if its members together pay less than they did, and say whether.
+    """Gather a new group around a seed, keep it if its members together pay less than they did, and return whether it
+    was kept.
 
     The companion that costs least comes next: what the box's growth costs those who are in it already, plus what the
     companion itself loses. Of all stages on the way that are admitted the one that saves most is kept.
@@ -395,9 +396,9 @@ def widen_losses(
 def house_leftovers(domain: PointDomain, grouping: Grouping, shop: Workshop, budget: int) -> bool:
     """Find groups for all portions that a sweep has left without one; return whether that could be done.
 
-    Each joins the near group where that costs least and which stays admitted. If more records remain than the budget
-    allows to leave out, they form one group together with as many groups as it takes, the widest first: what
-    survives merging is admitted at the latest when that is the whole table.
+    Each joins the near group where that costs least and which stays admitted. If more records remain than may be
+    suppressed, they form one group together with as many groups as it takes, the widest first. A requirement that
+    survives merging is satisfied at the latest when that group is the whole table.
     """
     left = np.flatnonzero(grouping.group == NONE)
     free = shop.budget

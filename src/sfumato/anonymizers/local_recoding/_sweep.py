@@ -34,7 +34,7 @@ STRIDE = 2_654_435_761
 
 
 class PointDomain(NamedTuple):
-    """What kernels read: points (distinct quasi-identifiers) with their cells, the hierarchies, the requirement."""
+    """The kernels' input: points (distinct quasi-identifiers) with their cells, the hierarchies, the requirement."""
 
     codes: Codes
     """One row of leaf codes per point, in lexicographic order."""
@@ -53,7 +53,7 @@ class PointDomain(NamedTuple):
     """The node above a leaf: attribute x level x leaf. Attributes with fewer levels repeat their root."""
 
     losses: Numbers
-    """What publishing that node adds to the loss of a record: the weighted mean over the attributes."""
+    """The increase of a record's loss by publishing that node: the weighted mean over the attributes."""
 
     heights: Counts
     rules: Rules
@@ -171,7 +171,7 @@ def slot_of(domain: PointDomain, vector: Codes, point: int, slots: int) -> int:
 
 @kernel
 def together(domain: PointDomain, vector: Codes, p: int, q: int) -> bool:
-    """Say whether two points agree on the levels of a vector."""
+    """Return whether two points agree on the levels of a vector."""
     for a in range(len(vector)):
         if domain.above[a, vector[a], domain.codes[p, a]] != domain.above[a, vector[a], domain.codes[q, a]]:
             return False

@@ -1,12 +1,12 @@
 """Local recoding: every group shows, per quasi-identifier, the smallest node of the hierarchy that covers it.
 
-    sweep the level vectors from fine to coarse, taking every group as soon as it is admitted    (`sweeping`)
-    let the records that are left over join the groups where that costs least                    (`regrouping`)
-    dissolve groups and place their records anew, again and again, while the loss falls          (`regrouping`)
+    Sweep the level vectors from fine to coarse, taking every group as soon as it is admitted    (`sweeping`).
+    Let the records that are left over join the groups where that costs least                     (`regrouping`).
+    Dissolve groups and move their records to others, again and again, while the loss falls       (`regrouping`).
 
 Different records may be generalized to different levels, so an outlier costs its own group and not the whole table.
-Nothing is drawn at random but this: where records with equal quasi-identifiers go to several groups (only if nothing
-but sizes is required), it is the numbers that are decided; which of the records go where is drawn.
+Only one step is random. Records with equal quasi-identifiers may go to several groups if nothing but sizes is
+required; the algorithm decides the numbers, and which of the records go to which group is drawn.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class LocalRecoding(Anonymizer):
     """Publish nodes of the hierarchies, each group generalized only as far as its own records need."""
 
     passes: Annotated[int, Option(least=0)] = 3
-    """How often groups are dissolved and formed anew; 0 leaves them as the sweep has made them."""
+    """How often groups are dissolved and formed again; 0 keeps the groups of the sweep."""
 
     seed: Annotated[int | None, seed_option("Which of several records with equal quasi-identifiers go where.")] = None
     name: ClassVar[str] = "local-recoding"
@@ -48,7 +48,7 @@ class LocalRecoding(Anonymizer):
 
         Regrouping takes one step after the other, so a budget may lead it astray: where it did not pay, nothing is
         suppressed. Groups with equal boxes are one group in the file, so a requirement that need not survive merging
-        is asked again about what is published; where it fails, one level is chosen for every column (`full_domain`).
+        is checked again for the published groups. If it fails, one level is chosen for every column (`full_domain`).
         """
         release = self._regrouped(table, requirement, form, budget)
         if release is not None and release.suppressed and form == "generalization":
@@ -83,12 +83,12 @@ class LocalRecoding(Anonymizer):
 
 
 def _holds(release: Release, requirement: Requirement) -> bool:
-    """Say whether the groups of a release, merged where their boxes are equal, satisfy the requirement."""
+    """Return whether the groups of a release, merged where their boxes are equal, satisfy the requirement."""
     return release.histograms is not None and bool(requirement.admits(release.histograms).all())
 
 
 def dealt(cells: Cells, domain: PointDomain, grouping: Grouping, state: NDArray[np.uint64]) -> Assignment:
-    """Say how many records of every cell go to which group, the groups numbered in the order of their first cell."""
+    """Return how many records of every cell go to which group, the groups numbered in the order of their first cell."""
     portion = np.lexsort((grouping.group, grouping.point))
     shares = np.stack([grouping.point, grouping.group, grouping.weight], axis=1)[portion]
     cell, group, count = deal(domain.cells, cells.counts, shares, state)
@@ -101,8 +101,8 @@ def dealt(cells: Cells, domain: PointDomain, grouping: Grouping, state: NDArray[
 def deal(cells: Counts, counts: Counts, shares: Counts, state: NDArray[np.uint64]) -> tuple[Counts, Counts, Counts]:
     """Deal the records of every point out to the groups that get a share of it (point, group, weight; in this order).
 
-    Where a point is divided, which of its records go to which group is drawn at random: any rule that looks at them
-    would tell a reader about their sensitive values.
+    If a point is divided, which of its records go to which group is drawn at random: any rule that reads their
+    sensitive values would reveal something about them.
     """
     most = len(counts) + len(shares)
     for i in range(len(shares)):

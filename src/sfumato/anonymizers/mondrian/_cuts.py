@@ -43,7 +43,7 @@ class PersonCounter(NamedTuple):
     """The whole requirement; the rules of a cut problem are about sizes then."""
 
     starts: Counts
-    """Where the columns of every sensitive attribute start, and the end."""
+    """The first column of every sensitive attribute, and the end."""
 
     offsets: Counts
     """The persons of cell c stand at `offsets[c]:offsets[c + 1]`."""
@@ -67,7 +67,7 @@ class PersonCounter(NamedTuple):
 
 
 class CutProblem(NamedTuple):
-    """What every kernel reads: the cells, the widths of the domains, the compiled requirement."""
+    """The input of every kernel: the cells, the widths of the domains, the compiled requirement."""
 
     codes: Codes
     columns: Counts
@@ -193,7 +193,7 @@ def _numbered_values(cells: Cells, offsets: Counts, person: Codes) -> Counts:
 
 @kernel
 def side_admitted(problem: CutProblem, cells: Counts, attribute: int, code: int, left: bool, size: int) -> bool:
-    """Say whether the side of a cut (`left`: up to the code) satisfies the requirement, counted by persons.
+    """Return whether the side of a cut (`left`: up to the code) satisfies the requirement, counted by persons.
 
     The side has `size` records. Without rules about sensitive values counting stops at k persons, where the share of
     one is bounded by the size alone.
@@ -237,7 +237,7 @@ def cells_admitted(problem: CutProblem, cells: Counts, size: int) -> bool:
 
 @kernel
 def values_admitted(problem: CutProblem, cells: Counts, attribute: int, code: int, left: bool, persons: int) -> bool:
-    """Say whether the rules about sensitive values admit the side of a cut whose persons were just counted."""
+    """Return whether the rules about sensitive values admit the side of a cut whose persons were just counted."""
     counter, rules = problem.persons, problem.persons.rules
     now = counter.stamps[-1]
     having, weighted = np.zeros(len(rules.q), np.int64), np.zeros(len(rules.q))
@@ -286,7 +286,7 @@ def side_matching(
 
 @kernel
 def may_go_on(problem: CutProblem, cells: Counts, counts: Counts, histogram: Counts) -> bool:
-    """Say whether the records of these entries may be cut further."""
+    """Return whether the records of these entries may be cut further."""
     if only_sizes(problem.stop):
         return sizes_admitted(problem.stop, counts.sum())
     size = count_values(problem, cells, counts, histogram)
@@ -339,7 +339,7 @@ def count_values(problem: CutProblem, cells: Counts, counts: Counts, histogram: 
 
 @kernel
 def only_sizes(rules: Rules) -> bool:
-    """Say whether no rule is about sensitive values, so that histograms need not be counted."""
+    """Return whether no rule is about sensitive values, so that histograms need not be counted."""
     for rule in range(len(rules.kinds)):
         if rules.kinds[rule] != SIZE:
             return False
@@ -348,7 +348,7 @@ def only_sizes(rules: Rules) -> bool:
 
 @kernel
 def sizes_admitted(rules: Rules, size: int) -> bool:
-    """Say whether the rules about sizes alone admit a group of this size."""
+    """Return whether the rules about sizes alone admit a group of this size."""
     for rule in range(len(rules.kinds)):
         if rules.kinds[rule] == SIZE and size < rules.parameters[rule, 0]:
             return False
@@ -435,11 +435,11 @@ def taken_left(
     at_code: int,
     state: NDArray[np.uint64],
 ) -> Counts:
-    """Say how many records of every entry go left of a cut.
+    """Return how many records of every entry go left of a cut.
 
-    Of the records with just the cut's code, whole combinations of quasi-identifiers go left in their order. Records
-    of the one combination that must be divided agree in all quasi-identifiers; which of them go left is drawn at
-    random, for any rule that looks at their sensitive values would tell a reader about them.
+    Of the records with just the cut's code, whole combinations of quasi-identifiers go left in their order. Records of
+    the one combination that must be divided agree in all quasi-identifiers. Which of them go left is drawn at random,
+    because any rule that reads their sensitive values would reveal something about them.
     """
     taken = np.zeros(len(cells), np.int64)
     i = 0
@@ -472,7 +472,7 @@ def taken_left(
 
 @kernel
 def same_point(codes: Codes, a: int, b: int) -> bool:
-    """Say whether two cells agree in all quasi-identifiers."""
+    """Return whether two cells agree in all quasi-identifiers."""
     for attribute in range(codes.shape[1]):
         if codes[a, attribute] != codes[b, attribute]:
             return False

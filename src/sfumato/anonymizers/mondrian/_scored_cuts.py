@@ -113,7 +113,7 @@ def by_spread(problem: CutProblem, lo: Codes, hi: Codes) -> Counts:
 
 @kernel
 def any_size_admitted(problem: CutProblem, weights: Counts, size: int) -> bool:
-    """Say whether any cut of an attribute makes two parts that the rules about sizes admit."""
+    """Return whether any cut of an attribute makes two parts that the rules about sizes admit."""
     left = 0
     for place in range(len(weights) - 1):
         left += weights[place]

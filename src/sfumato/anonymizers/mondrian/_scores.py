@@ -1,6 +1,6 @@
-"""How good a cut is: the scores of all cuts of one attribute of a node (what they mean stands in `cuts`).
+"""How good a cut is: the scores of all cuts of one attribute of a node (`cuts` defines them).
 
-What the scores of Mondrian's cuts need to know: which score it is, and the target's values in every cell.
+The input of the scores of Mondrian's cuts: the score, and the target's values in every cell.
 """
 
 import math
@@ -23,7 +23,7 @@ LOOKED_UP = 1 << 16
 
 
 class Scoring(NamedTuple):
-    """How cuts are scored, and what is known of the target. It carries room for counting: one run, one value.
+    """How cuts are scored, and what is known of the target. It contains arrays for counting: one run, one value.
 
     Strict cuts keep cells whole, so the target's counts of a cell are those of an entry.
     """
@@ -44,7 +44,7 @@ class Scoring(NamedTuple):
     """n ln n for small n."""
 
     numbers: Counts
-    """Room for a number of every value of the target, given anew in every node."""
+    """An array for a number per value of the target, filled again in every node."""
 
 
 def scoring_of(table: Table, cut: str, target: str | None) -> Scoring:
@@ -81,13 +81,13 @@ def _numbers(table: Table, target: str, counted: CountedValues) -> tuple[Counts,
 
 
 def without_number(scoring: Scoring, records: int) -> dict[str, int]:
-    """Say how many records did not count for the variance of a target because they miss it."""
+    """Return how many records did not count for the variance of a target because they miss it."""
     missing = records - int(scoring.known.sum()) if scoring.kind == TARGET_VARIANCE else 0
     return {"target_missing": missing} if missing else {}
 
 
 class ScoredNode(NamedTuple):
-    """What is asked about a node: its entries, and its records counted."""
+    """A node to score: its entries, and its records counted."""
 
     cells: Counts
     counts: Counts
@@ -108,7 +108,7 @@ class Values(NamedTuple):
     codes: Counts
     weights: Counts
     places: Counts
-    """For codes from the lowest on, where they stand in `codes`; empty where codes lie too far apart for that."""
+    """For codes from the lowest on, their position in `codes`; empty where codes lie too far apart for that."""
 
 
 @kernel
@@ -150,7 +150,7 @@ def scores_of(
 
 @kernel
 def closeness_to_middle(problem: CutProblem, attribute: int, values: Values) -> Numbers:
-    """Say how far each cut, anywhere between its two neighbouring values, lies from the middle (negative)."""
+    """Return how far each cut, anywhere between its two neighbouring values, lies from the middle (negative)."""
     scores = np.zeros(len(values.codes) - 1)
     lo = values.codes[0]
     middle = width(problem, attribute, lo, values.codes[-1]) / 2
@@ -200,7 +200,7 @@ def known_numbers(
 
 @kernel
 def variance_reductions(known: Counts, sums: Numbers, size: int) -> Numbers:
-    """Say how much each cut lowers the sum of squares around the mean: what the means of the parts explain."""
+    """Return how much each cut lowers the sum of squares around the mean: the part explained by the means."""
     scores = np.zeros(len(sums) - 1)
     all_known, total = known.sum(), sums.sum()
     left, left_sum = 0, 0.0
@@ -218,7 +218,7 @@ def variance_reductions(known: Counts, sums: Numbers, size: int) -> Numbers:
 def loss_reductions(
     problem: CutProblem, node: ScoredNode, values: Values, attribute: int, node_lo: Codes, node_hi: Codes
 ) -> Numbers:
-    """Say how much each cut lowers the loss, with the ranges of both parts in all attributes."""
+    """Return how much each cut lowers the loss, with the ranges of both parts in all attributes."""
     lo, hi = ranges_by_code(problem, node, values, attribute)
     lefts = growing_losses(problem, values.weights, lo, hi, True)
     rights = growing_losses(problem, values.weights, lo, hi, False)
@@ -251,7 +251,7 @@ def ranges_by_code(problem: CutProblem, node: ScoredNode, values: Values, attrib
 def growing_losses(problem: CutProblem, weights: Counts, lo: Codes, hi: Codes, upwards: bool) -> Numbers:
     """Return the loss of all records from the first code up to each, or from the last one down to each.
 
-    Only what a code widens is worked out anew.
+    Only ranges that a code widens are recomputed.
     """
     n, d = lo.shape
     sums, losses = np.empty(n), np.zeros(d)
@@ -317,7 +317,7 @@ def count_targets(scoring: Scoring, cells: Counts) -> tuple[Counts, Counts]:
 def gains(problem: CutProblem, scoring: Scoring, node: ScoredNode, values: Values, attribute: int) -> Numbers:
     """Return the information gain of each cut.
 
-    A part of n records with c of each value has n times the entropy n ln n - sum of c ln c; while values move from the
+    A part of n records with c of each value has n times the entropy n ln n - sum of c ln c. While values move from the
     right of the cut to its left, the sums are kept up to date.
     """
     counted = np.zeros((len(values.codes), len(node.targets)), np.int64)

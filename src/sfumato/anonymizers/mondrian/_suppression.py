@@ -1,9 +1,9 @@
 """Spending a budget for suppression after cutting: leave out a group's outliers where that saves more than it costs.
 
-A trim removes the records of a group at one end of one attribute. It is worth taking where the rest of the group
-is still admitted, the removed part could not stand alone, and the loss of the rest falls by more than the removed
-records cost (a suppressed record counts loss 1). The trim that saves most per removed record comes first; the rest
-of a trimmed group is cut again. So nothing is suppressed that generalization could have saved at a lower loss.
+A trim removes the records of a group at one end of one attribute. Removing records pays where the rest of the group is
+still admitted, the removed part is not admitted as a group, and the loss of the rest falls by more than the removed
+records cost. A suppressed record counts loss 1. The trim that saves most per removed record comes first; the rest of a
+trimmed group is cut again. So nothing is suppressed that generalization could have saved at a lower loss.
 """
 
 import heapq
@@ -32,7 +32,7 @@ def trim(problem: CutProblem, groups: Groups, admitted: bool, budget: int, boxes
     """Return the groups after the best trims within the budget.
 
     Either all groups are admitted, or there is one that is not: it takes the smallest trim after which it is, and
-    without such a trim no group is left. Where boxes are not published there is no loss to save, and that is all.
+    without such a trim no group is left. If boxes are not published there is no loss to save, and that is all.
     """
     if admitted and not boxes:
         return groups

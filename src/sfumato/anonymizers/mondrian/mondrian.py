@@ -7,27 +7,28 @@
                 return partition(left) + partition(right)
         return one group
 
-It runs on cells: a cell with a count stands for that many records. The spread is the width of the records' range
+It runs on cells: a cell with a count represents that many records. The spread is the width of the records' range
 over the width of the domain (with `spread=width` that width itself). A *strict* cut keeps records of equal value
-together, at the boundary between two values that halves best; a *relaxed* cut halves exactly and may send equal
-records, even of one cell, to both sides, chosen at random: a choice by their order would betray their sensitive values.
-Categories are cut along the leaf order of their hierarchy. With a budget for suppression, records are left out only
-after all cutting, and only where that saves more loss than it costs (`trimming`).
+together, at the boundary between two values that halves best. A *relaxed* cut halves exactly and may send equal
+records, even of one cell, to both sides. They are chosen at random: a choice by their order would reveal their
+sensitive values. Categories are cut along the leaf order of their hierarchy. With a budget for suppression, records
+are left out only after all cutting, and only where that saves more loss than it costs (`trimming`).
 
-The same treatment for the members of a household: what they share is cut first, by itself, and then no more.
+The same treatment for the members of a household: what they share is cut first, alone, and then no more.
 
-    parts  = cut along the shared attributes only
-    groups = cut every part along the other attributes only
-    publish of the shared attributes the ends of the part, of the others those of the group
+    Parts = cut along the shared attributes only.
+    Groups = cut every part along the other attributes only.
+    Publish of the shared attributes the ends of the part, of the others those of the group.
 
-Members agree in what they share, so strict cuts of it keep a household in one part, and whoever knows of two members
-sees one box of the shared attributes, not two to intersect. A part cut down to the last admitted one leaves nothing for
-the other attributes; so parts are also kept larger, at halves, quarters, ... of the table, and the best loss decides.
+Members agree in what they share, so strict cuts of it keep a household in one part. An attacker who knows two members
+sees one box of the shared attributes, not two to intersect. A part cut down to the last admitted one leaves no cuts
+for the other attributes. So parts are also kept larger, at halves, quarters, ... of the table, and the best loss
+decides.
 
 A trim of a shared attribute leaves out whole households of a part; a trim of another one may leave out one member.
 
-A member that lacks a value of what the others share is cut with them (`Table.cells_together`); what a part shows is
-what its records really have, so the missing value is then in the box of the whole part.
+A member that lacks a shared value of the others is cut with them (`Table.cells_together`). A part shows the recorded
+values of its records, so the missing value is then in the box of the whole part.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -191,8 +192,8 @@ class Mondrian(Anonymizer):
             }
         ),
     ] = "median"
-    """Where to cut: the median of the widest attribute; otherwise the admitted cut that is best by a score: the middle
-    of the range, the variance, the loss, or what is learnt of a target."""
+    """The choice of cuts: the median of the widest attribute; otherwise the admitted cut that is best by a score: the
+    middle of the range, the variance, the loss, or the information about a target."""
 
     target: Annotated[str | None, Option(takes="column", words={"": " of {}"})] = None
     """The column that somebody wants to predict: cut by its information gain, or by its variance."""
@@ -270,13 +271,13 @@ class Mondrian(Anonymizer):
 
     @staticmethod
     def _told(release: Release, scoring: Scoring | None) -> Release:
-        """Add what the score has to say of a release."""
+        """Add the score's facts about a release."""
         if scoring is None:
             return release
         return replace(release, details=without_number(scoring, release.cells.records))
 
     def account(self, release: Release) -> list[str]:
-        """Say how many records had no say in the choice of cuts."""
+        """Return how many records had no influence on the choice of cuts."""
         missing = release.details.get("target_missing", 0)
         records = counted(missing, "record")
         return [t("notice.target_missing", records=records)] if missing else []
@@ -347,7 +348,7 @@ class Mondrian(Anonymizer):
 
 
 def _band_starts(cells: Cells, attributes: Iterable[int]) -> Codes:
-    """Return the codes of cells with the first leaf of its band in place of each number and date of these attributes.
+    """Return the codes of cells with each number and date of these attributes replaced by the first leaf of its band.
 
     Cuts of these lie between bands, so rounded ranges do not overlap. An audit can then tell to which group each record
     of the original belongs, or which values the members of a household show.

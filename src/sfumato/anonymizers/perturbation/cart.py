@@ -2,16 +2,16 @@
 
     synthpop's method `cart` (Nowok, Raab & Dibben 2016).
 
-    the first column: as many values as the table has records, drawn from its own with replacement
-    each following column y, with X the columns before it:
+    The first column: as many values as the table has records, drawn from its own with replacement.
+    Each following column y, with X the columns before it:
         fit a CART tree of y on X to the table, with at least `leaf` records in every leaf
-        for every synthetic record: find the leaf where its X lies, and draw one of the values of y in it
+        for every synthetic record: find the leaf where its X lies, and draw one of the values of y in it.
 
 The columns go from the one with the fewest values that occur to the one with the most, or in the `order` given. A tree
 cuts leaf codes: these are in the order of numbers, or of the hierarchy, where siblings stand side by side.
 
-What it promises: nothing. Every value of a synthetic record is somebody's, and where the leaves are small whole records
-come out again: certificates and maps say of every release how many unique records of the table stand in it
+What it promises: nothing. Every value of a synthetic record is somebody's, and where the leaves are small whole
+records recur. Certificates and maps report for every release how many unique records of the table it contains
 (`release.records.replicated_uniques`). Such a record is nobody's by the way it was made, and somebody's all the same.
 """
 
@@ -43,12 +43,12 @@ class Cart(RecordMaker):
     name: ClassVar[str] = "cart"
     title: ClassVar[str] = "Sequential trees"
     drawn_as: ClassVar[str] = "synthetic records"
-    shown_as: ClassVar[str] = "synthetic records, which stand for nobody"
+    shown_as: ClassVar[str] = "synthetic records, which represent nobody"
     aligned: ClassVar[bool] = False
     people: ClassVar[bool] = False
     caution: ClassVar[str] = (
-        "Synthetic records without any promise: records of people who are unique in the table come out again, and who "
-        "knows such a person finds the whole record."
+        "Synthetic records without any promise: records of people who are unique in the table recur, and an attacker "
+        "who knows such a person finds the whole record."
     )
 
     def dial(self, records: int) -> Dial | None:

@@ -1,36 +1,36 @@
 """Additive noise that keeps covariances (Kim 1986; Brand 2002): every number becomes itself and something random.
 
-    S: the covariance matrix of the columns of numbers, m their means
-    every record x:  z = x + e,   e drawn from a normal distribution with mean 0 and covariance scale^2 S
+    S: the covariance matrix of the columns of numbers, m their means.
+    Every record x:  z = x + e,   e drawn from a normal distribution with mean 0 and covariance scale^2 S.
 
 Noise with the covariance of the data itself leaves correlations as they are and multiplies all variances by
 1 + scale^2. `preserve=covariance` (Kim's transformation) takes that back,
 
     z = m + (x + e - m) / sqrt(1 + scale^2),
 
-so that means and covariances are those of the table on average. What is published is the nearest leaf of each column's
-domain: rounding to leaves of width w adds about w^2 / 12 to a variance, and values that fall beyond an end of the
+so that means and covariances are those of the table on average. The published value is the nearest leaf of each
+column's domain: rounding to leaves of width w adds about w^2 / 12 to a variance. Values that fall beyond an end of the
 domain become that end, which makes variances smaller and draws means inwards. On a domain that is wide beside the data
 both hardly matter; a domain taken from the data itself cuts off a share of the tails.
 
 Missing values stay; covariances are those of the records that have all the numbers. A constant column gets no noise.
 
-What it promises: nothing. A large outlier stays one, since noise is in proportion to the spread of all; who knows the
-scale knows about where every value was, and somebody who can look several columns up filters the noise.
+What it promises: nothing. A large outlier stays one, since noise is in proportion to the spread of all. An attacker
+who knows the scale knows about where every value was, and one who knows several columns can filter the noise.
 
 Rounding: every number becomes a multiple of a base near it (Hundepool et al. 2012, section 3.3).
 
-    method=nearest: publish base x round(x / base)
-    method=random:  with x = base (m + r), m whole and 0 <= r < 1, publish base (m + 1) with probability r, else base m:
-                    right on average, whatever x is
+    `method=nearest`: publish base x round(x / base).
+    `method=random`:  with x = base (m + r), m whole and 0 <= r < 1, publish base (m + 1) with probability r,
+                      else base m: right on average, whatever x is.
 
-Of dates the base is a number of days. Multiples outside of the domain are not published: at its ends the last multiple
-inside stands for what is beyond. Where the domain is no grid with the base on it (values as they occur, or leaves that
-are stretches), the leaf nearest to the multiple is published.
+Of dates the base is a number of days. Multiples outside the domain are not published: at its ends the last multiple
+inside replaces them. If the domain is not a grid that contains the base (values as they occur, or leaves that are
+intervals), the leaf nearest to the multiple is published.
 
-What is published looks like a value and is not one. Everybody who knows the base knows within which stretch the value
-lies (twice as wide a one where it is random), so it hides what generalizing to stretches of that width hides, and no
-more; nobody is put into a group.
+The published number looks like a recorded value and is not one. An attacker who knows the base knows an interval that
+contains the value (twice as wide with the random method). So rounding hides as much as generalizing to intervals of
+that width, and no more; there are no groups.
 """
 
 from dataclasses import dataclass
@@ -110,7 +110,7 @@ def _mean(column: Numbers) -> float:
 
 @dataclass(frozen=True)
 class Rounding(RecordMaker):
-    """Publish a multiple of a base in place of every number."""
+    """Replace every number by a multiple of a base."""
 
     base: Annotated[float, Option(more_than=0)]
     """Numbers become multiples of it; of dates it is a number of days."""
@@ -125,13 +125,13 @@ class Rounding(RecordMaker):
     title: ClassVar[str] = "Rounding"
     example: ClassVar[str | None] = "rounding base=5"
     caution: ClassVar[str] = (
-        "Rounded values look exact and are not; who knows the base knows the stretch of every value. Nobody is put "
-        "into a group: people may be alone in the file."
+        "Rounded values look exact and are not; who knows the base knows the stretch of every value. There are no "
+        "groups: people may be unique in the file."
     )
 
     @property
     def draws_at_random(self) -> bool:
-        """Only where it is said so."""
+        """Only where it is declared."""
         return self.method == "random"
 
     def dial(self, records: int) -> Dial:

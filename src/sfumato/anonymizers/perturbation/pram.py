@@ -2,16 +2,16 @@
 
     Kooiman, Willenborg & Gouweleeuw 1997; Gouweleeuw, Kooiman, Willenborg & de Wolf 1998.
 
-    p: the shares of the categories of a column (within a stratum)
-    R: the matrix of transitions, R[a, b] the probability that a is published as b
-    for every record with category a: publish b with probability R[a, b]
+    `p`: the shares of the categories of a column (within a stratum).
+    R: the matrix of transitions, R[a, b] the probability that a is published as b.
+    For every record with category a: publish b with probability R[a, b].
 
 R is invariant where p R = p: then the shares of the published categories are those of the table on average, and nobody
 has to correct for R. We take the simplest invariant matrix,
 
-    R = keep I + (1 - keep) 1 p'        since        p R = keep p + (1 - keep) (p 1) p' = p,
+    R = keep I + (1 - keep) 1 p'        since        p R = keep p + (1 - keep) (p 1) p' = p.
 
-which is: with probability `keep` a value stays; otherwise it is drawn afresh from the column, where it may come out
+It means: with probability `keep` a value stays; otherwise it is drawn again from the column, where it may come out
 the same. So at least the share `keep` stays on average: of a value of share p_a, keep + (1 - keep) p_a. The papers'
 way through the inverse of any matrix (two draws) gives others.
 
@@ -19,8 +19,8 @@ Columns are drawn independently of each other, so the more columns, the weaker t
 of its correlation. `within` draws inside the values of another column: the joint shares with that one stay on average
 too. A missing value is a category like any other.
 
-What it promises: that a published category is the person's own is likely and never certain, and nothing more. It
-promises nothing of groups, and where `keep` is high a rare combination is most probably the rare person's.
+Promised: that a published category is the person's own is likely and never certain, and nothing more. It promises
+nothing of groups, and where `keep` is high a rare combination is most probably the rare person's.
 """
 
 from dataclasses import dataclass
@@ -53,8 +53,8 @@ class Pram(RecordMaker):
     title: ClassVar[str] = "Post-randomisation"
     example: ClassVar[str | None] = "pram keep=0.8"
     caution: ClassVar[str] = (
-        "Some values are not the people's own, nobody can tell which. Nobody is put into a group: a rare combination "
-        "is most probably the rare person's where few values are changed."
+        "Some values are not the people's own, nobody can tell which. There are no groups: a rare combination is "
+        "most probably the rare person's where few values are changed."
     )
 
     def dial(self, records: int) -> Dial:

@@ -1,11 +1,11 @@
-"""What a maker of records in place of records is: a frozen configuration that perturbs a table, or synthesizes another.
+"""An anonymizer that changes or synthesizes records: a frozen configuration that perturbs a table, or draws another.
 
-It is the sibling of an `Anonymizer`: there records are put into groups and shown truthfully but coarsely; here every
-column is shown as finely as in the table, and what is shown is not what was recorded. So no requirement on groups is
-searched for. What a maker promises by the way it works, if anything, it says in `promised`, and that is checked here on
-what it made, and by the audit on what is written.
+It is the sibling of an `Anonymizer`. An `Anonymizer` puts records into groups and publishes them truthfully but
+coarsely. Here every column is as fine as in the table, and the published values are not the recorded ones. So no
+requirement on groups is searched for. If an anonymizer guarantees something by its construction, it declares that in
+`promised`. It is checked here on the records made, and by the audit on the written file.
 
-Which columns a perturbation changes: those it was told, or all quasi-identifiers that it can change.
+The columns that a perturbation changes: those given, or all quasi-identifiers that it can change.
 """
 
 import secrets
@@ -28,7 +28,9 @@ NOTHING = KAnonymity(1)
 
 Seed = Annotated[
     int | None,
-    Option("Makes it repeatable. What is published should have none: who knows the seed can undo much.", least=0),
+    Option(
+        "Makes it repeatable. Published releases should have none: knowledge of the seed allows undoing much.", least=0
+    ),
 ]
 InColumns = Annotated[
     tuple[str, ...],
@@ -37,10 +39,10 @@ InColumns = Annotated[
 
 
 class RecordMaker(ReleaseMaker, ABC):
-    """Makes records in place of records."""
+    """Replaces records by others."""
 
     aligned: ClassVar[bool] = True
-    """Whether record i of what it makes stands for record i of the table; synthetic records stand for nobody."""
+    """Whether record i of its output represents record i of the table; synthetic records represent nobody."""
 
     takes_requirements: ClassVar[bool] = False
     drawn_as: ClassVar[str] = "changed records"
@@ -53,7 +55,7 @@ class RecordMaker(ReleaseMaker, ABC):
 
     @property
     def promised(self) -> Requirement:
-        """What it promises of the groups of its records by the way it works; k-anonymity k=1 is nothing."""
+        """The guarantee for the groups of its records by construction; k-anonymity k=1 is none."""
         return NOTHING
 
     @property
@@ -107,7 +109,7 @@ class RecordMaker(ReleaseMaker, ABC):
         """Raise where it cannot be used on these columns (`columns` has no record); usually nothing to say."""
 
     def account(self, release: RecordRelease) -> list[str]:
-        """Say what is to be told of a release that it made, in sentences: which values stayed, where that is known."""
+        """List facts about a release that it made, as sentences: which values stayed, where that is known."""
         changed = {name: share for name, share in unchanged_values(release).items() if share < 1}
         if not changed:
             return []
@@ -116,11 +118,11 @@ class RecordMaker(ReleaseMaker, ABC):
 
     @abstractmethod
     def records(self, original: Records, generator: np.random.Generator) -> Records:
-        """Make the records; where it is `aligned`, record i in place of record i."""
+        """Make the records; where they are `aligned`, record i replaces record i."""
 
 
 def _implies(promised: Requirement, part: Requirement) -> bool:
-    """Say whether who promises one promises the other: the same, or groups that need not be as large."""
+    """Return whether one promise implies the other: the same, or groups that need not be as large."""
     if isinstance(promised, KAnonymity) and isinstance(part, KAnonymity):
         return part.k <= promised.k
     return part in (promised, NOTHING)

@@ -1,29 +1,30 @@
 """Record swapping: records change places with others that agree with them in what must stay (Dalenius & Reiss 1982).
 
-    choose the records to protect: at random, or (targeted) those whose quasi-identifiers the fewest others share
-    give each a partner, drawn from the records that agree with it in the columns of `match`
-    swap the values of `columns` between the two, all of them together
+    Choose the records to protect: at random, or (targeted) those whose quasi-identifiers the fewest others share.
+    Give each a partner, drawn from the records that agree with it in the columns of `match`.
+    Swap the values of `columns` between the two, all of them together.
 
-So the values of every column stay exactly those of the table; so do the combinations of the swapped columns, each by
-itself with those of `match`. What the swapped columns tell of all the others changes for the share of records that are
-swapped. Household data of censuses are protected in this way: homes are swapped between households of the same size.
+So the values of every column stay exactly those of the table; so do the combinations of the swapped columns, each
+separately with those of `match`. For the share of records that are swapped, the relations between the swapped columns
+and all others change. Household data of censuses are protected in this way: homes are swapped between households of
+the same size.
 
-What it promises: that a record's swapped values are its own is likely and not certain. It promises nothing of groups:
-all combinations of the swapped columns stand in the file as they stand in the table, also those of one person alone.
+Promised: that a record's swapped values are its own is likely and not certain. It promises nothing about groups: all
+combinations of the swapped columns occur in the file as in the table, also those of one person alone.
 
 Rank swapping: every number changes places with one of nearly the same rank (Moore 1996).
 
-    for each column of numbers:
+    For each column of numbers:
         sort the records by it, equal values in a random order
         for every record in that order that has not been swapped:
-            draw one of those not swapped yet that are at most `distance` x n ranks above it, and swap their values
+            draw one of those not swapped yet that are at most `distance` x n ranks above it, and swap their values.
 
-The values of a column stay exactly those of the table, so does everything that is computed of one column alone. Columns
-are swapped independently of each other: what they tell of one another gets blurred, the more the larger the distance.
+The values of a column stay exactly those of the table, so does everything that is computed of one column alone.
+Columns are swapped independently of each other: relations between them are blurred, the more the larger the distance.
 Missing values have no rank and stay.
 
-What it promises: nobody's number is known for certain, but everybody's lies within the distance of ranks, and at the
-ends of a long tail those few values stand for themselves. It promises nothing of groups.
+Promised: no number is known for certain, but every number lies within the distance of ranks, and the few values
+at the ends of a long tail are their persons' own. It promises nothing of groups.
 """
 
 from dataclasses import dataclass
@@ -62,8 +63,8 @@ class RecordSwapping(RecordMaker):
     name: ClassVar[str] = "record-swapping"
     title: ClassVar[str] = "Record swapping"
     caution: ClassVar[str] = (
-        "Some values are other people's, nobody can tell which. Every combination of the swapped columns stands in the "
-        "file as it stands in the table, also that of one person alone; nobody is put into a group."
+        "Some values are other people's, nobody can tell which. Every combination of the swapped columns occurs in "
+        "the file as in the table, also that of one person alone; there are no groups."
     )
 
     def dial(self, records: int) -> Dial:
@@ -141,8 +142,8 @@ class RankSwapping(RecordMaker):
     name: ClassVar[str] = "rank-swapping"
     title: ClassVar[str] = "Rank swapping"
     caution: ClassVar[str] = (
-        "Numbers are other people's, of nearly the same rank; what columns tell of one another is blurred. Nobody is "
-        "put into a group, and the few values at the ends of a long tail stand for themselves."
+        "Numbers are other people's, of nearly the same rank; relations between columns are blurred. There are no "
+        "groups, and the few values at the ends of a long tail may be their persons' own."
     )
 
     def dial(self, records: int) -> Dial:

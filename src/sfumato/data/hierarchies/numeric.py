@@ -51,9 +51,10 @@ def numeric(
 
     Leaves are intervals of length `resolution`, aligned at its multiples, or begin at `edges` after the first;
     `continuous` makes them half-open. Levels are equal `intervals` (each a multiple of the one before), or join
-    `fan_out` nodes at a time, or are `quantiles` of the given `values` with their `counts` (decreasing numbers of
-    groups), or have `cuts`, a list for each level. `labels` rename intervals (`{"0-17": "minor"}`). `open_above=90`
-    makes one leaf `90+` of all values from there on, also those above `upper`; `open_below=18` one leaf `<18`.
+    `fan_out` nodes at a time. They can also be `quantiles` of the given `values` with their `counts` (decreasing
+    numbers of groups), or have `cuts`, a list for each level. `labels` rename intervals (`{"0-17": "minor"}`).
+    `open_above=90` makes one leaf `90+` of all values from there on, also those above `upper`; `open_below=18` one
+    leaf `<18`.
 
     >>> numeric(17, 90, intervals=[5, 20]).text(0, 2), numeric(17, 90, open_above=80).leaves[-1]
     ('17-19', '80+')

@@ -1,7 +1,7 @@
 """The verbs on DuckDB: it reads rows in place, works on disk if memory is short, and writes the files.
 
 Nothing is stored for single rows. A verb that needs the cells of rows computes their codes again, with small tables of
-the values of each column; this is cheaper than writing and reading a table of all rows.
+the values of each column. This is cheaper than writing and reading a table of all rows.
 """
 
 from __future__ import annotations

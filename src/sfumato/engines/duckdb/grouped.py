@@ -1,8 +1,8 @@
 """The SQL of published rows and of facts of a column, and the packing of codes.
 
-Small tables of a column's distinct values are joined to the rows, and the codes of a row are packed into one number, or
-a few if one is too short: grouping by these is cheaper than grouping by the values. The order of packed numbers is the
-lexicographic order of the codes.
+Small tables of a column's distinct values are joined to the rows. The codes of a row are packed into one number, or a
+few if one is too short, because grouping by these is cheaper than grouping by the values. The order of packed numbers
+is the lexicographic order of the codes.
 """
 
 import re

@@ -46,7 +46,7 @@ def matches(text: str, pattern: str) -> str:
 
 
 def has_text(kind: str) -> bool:
-    """Say whether values of a type, named as Spark does, have a text of our definition."""
+    """Return whether values of a type, named as in Spark, have a text of our definition."""
     return bare(kind) in (*AS_CAST, "decimal", "date", "timestamp", *SHORT)
 
 
@@ -70,7 +70,7 @@ def missing_value(text: str, kind: str) -> str | None:
 
 
 def text_of(column: str, kind: str, called: str = "") -> str:
-    """Write the text of a value; one that is refused says what its column is called."""
+    """Write the text of a value; a refused one is reported with the name of its column."""
     name, cast = bare(kind), f"CAST({column} AS STRING)"
     if name in SHORT:
         return _float_text(column, name, called)
@@ -85,7 +85,7 @@ def text_of(column: str, kind: str, called: str = "") -> str:
 
 
 FAR = "a day before the year 1 or after 9999, which engines write in different ways; correct it"
-"""What is said of a value that is refused, once Spark has met it."""
+"""The message about a refused value, raised when Spark meets it."""
 
 
 def _refusal(called: str, why: str) -> str:

@@ -1,6 +1,6 @@
 """A table as the attackers of one kind of release see it: the columns that it shows, whom to attack, with what.
 
-What all releases share is worked out once here; `against` then attacks one release.
+The shared facts of all releases are computed once here; `against` then attacks one release.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sfumato.measures.attacks.attacks import Attacks
 
 TARGETS, SUSPECTS, REFERENCE = range(1, 4)
-"""What is drawn at random, each from a seed of its own."""
+"""The random draws, each with its own seed."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,7 +76,7 @@ class View(Quiet):
 
     @cached_property
     def suspects(self) -> Suspects:
-        """Who may have been in the table."""
+        """The people who may have been in the table."""
         return Suspects.drawn(self.training, self.control, 2 * self.options.number, self.random(SUSPECTS))
 
     @cached_property

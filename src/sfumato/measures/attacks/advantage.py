@@ -1,16 +1,16 @@
-"""What an attack is worth: how often it succeeds, beside how often it would have succeeded anyway, with an interval.
+"""The success of an attack: how often it succeeds, and how often it would have succeeded anyway, with an interval.
 
-A success rate alone says nothing: whoever guesses that a person is not rich is mostly right. So every attack is run
+A success rate alone is not informative: the guess that a person is not rich is mostly right. So every attack is run
 twice, against records that the release was made from and against others that its maker never saw (the control), and
-what counts is the difference. Giomi et al. (PoPETs 2023, section 3.2) take the part of the failures against the
-control that turn into successes, (r - c) / (1 - c); a membership attack counts r - c, its true minus its false
-positives. A naive guesser stands beside both: an attack that is no better than he is tells nothing.
+what counts is the difference. Giomi et al. (PoPETs 2023, section 3.2) use (r - c) / (1 - c):
+the part of the failures against the control that turn into successes. A membership attack counts r - c, its true minus
+its false positives. Both are shown with a naive guesser: an attack that is no better than guessing is not informative.
 
-Intervals of rates are Wilson's (1927). Those of a difference are put together by "square and add" (Newcombe,
-Statistics in Medicine 17, 1998, method 10; Zou and Donner, Statistics in Medicine 27, 2008): how far the value moves
-when one rate moves to an end of its interval, each squared, summed, and the root taken.
+Intervals of rates are Wilson's (1927). The interval of a difference comes from "square and add" (Newcombe, Statistics
+in Medicine 17, 1998, method 10; Zou and Donner, Statistics in Medicine 27, 2008). It is the root of the sum of squares
+of how far the value moves when one rate moves to an end of its interval.
 
-What all attacks on a candidate found, put together: measures with intervals, and what stands beside them.
+The results of all attacks on a candidate: measures with intervals, and their context.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LEVEL = 0.95
 """The confidence level of all intervals."""
 
 LEAST_TRIES = 50
-"""With fewer tries an attack's interval is too wide for a measure: its rates are told, and nothing else."""
+"""With fewer tries an attack's interval is too wide for a measure: only its rates are reported."""
 
 Interval = tuple[float, float]
 
@@ -79,13 +79,13 @@ class Advantage:
     """Whether it is counted as the part of the failures that are left, as a risk is, or as a plain difference."""
 
     on: str = ""
-    """What it is about, where there are several such attacks: a sensitive attribute, the number of columns."""
+    """Its target, where there are several such attacks: a sensitive attribute, the number of columns."""
 
     bound: float | None = None
-    """What it cannot exceed by what was proved of the release, where anything was."""
+    """Its upper bound by what was proved of the release, if anything was."""
 
     bound_by: str = ""
-    """What was proved, in a few words."""
+    """The proof, in a few words."""
 
     def _value(self, attack: float, control: float) -> float:
         if not self.of_failures:
@@ -98,7 +98,7 @@ class Advantage:
         return max(self._value(self.attack.share, self.control.share), 0.0)
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Where the advantage lies, at a confidence level."""
+        """The interval of the advantage, at a confidence level."""
         attack, control = self.attack.share, self.control.share
         (low, high), (least, most) = self.attack.interval(level), self.control.interval(level)
         value = self._value(attack, control)
@@ -123,7 +123,7 @@ class Advantage:
 
     @property
     def cautions(self) -> list[str]:
-        """What must be known to read the number."""
+        """The context needed to read the number."""
         title = f"{self.name} ({self.on})" if self.on else self.name
         cautions = []
         if not self.is_measure:
@@ -131,7 +131,9 @@ class Advantage:
                 f"{title} could be tried {counted(self.attack.tries, 'time')} only, so it is no measure of this release"
             )
         if self.tells_nothing:
-            cautions.append(f"{title} is no better than guessing without looking, so it tells nothing of this release")
+            cautions.append(
+                f"{title} is no better than guessing without looking, so it is no evidence about this release"
+            )
         if self.control.share == 1 and not self.control.known:
             cautions.append(f"{title} always succeeds against the control as well, so no advantage can be seen")
         if self.beats_its_bound:
@@ -156,14 +158,14 @@ WORST = "attack_worst"
 
 @dataclass(frozen=True)
 class AttackFindings:
-    """What the attacks on one release found."""
+    """The results of the attacks on one release."""
 
     advantages: tuple[Advantage, ...] = ()
     described: Mapping[str, tuple[float, Interval]] = field(default_factory=dict)
     """Numbers that are no advantage of anybody, with their intervals."""
 
     beside: Mapping[str, Any] = field(default_factory=dict)
-    """What else is told for the publisher's eyes."""
+    """Further results, internal to the publisher."""
 
     def joined(self, other: AttackFindings) -> AttackFindings:
         """Put the findings on two releases of one candidate together."""
@@ -188,7 +190,7 @@ class AttackFindings:
 
 @dataclass(frozen=True)
 class AttackOutcome:
-    """What the attacks on a candidate found, over all draws."""
+    """The results of the attacks on a candidate, over all draws."""
 
     measures: Mapping[str, float] = field(default_factory=dict)
     intervals: Mapping[str, Interval] = field(default_factory=dict)

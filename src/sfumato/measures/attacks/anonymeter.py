@@ -3,28 +3,29 @@
 The attacker looks for predicates that fit exactly one record of the release, and bets that each fits exactly one
 person of the table. As in the authors' own tool, equal records count once, in the release, the table and the control.
 
-    univariate:    a value that one released record has; the smallest and the largest number, where one has it
-    multivariate:  take a random released record and some random columns; a category must be equal, a number at least
-                   as large where it lies above the release's median, at most as large where not; join by "and"
-    keep a predicate if it fits exactly one released record and was not had before, until there are n
-    success: the records of the table that it fits are all of one person; persons with equal records count once
-    naive: random values of random columns, joined by random comparisons
+    Univariate:    a value that one released record has; the smallest and the largest number, where one has it.
+    Multivariate:  take a random released record and some random columns; a category must be equal, a number at least
+                   as large where it lies above the release's median, at most as large where not; join by "and". Keep a
+    predicate if it fits exactly one released record and was not had before, until there are n.
+    Success: the records of the table that it fits are all of one person; persons with equal records count once.
+    Naive: random values of random columns, joined by random comparisons.
 
 Leaves are ordered, so a predicate is an interval of leaf codes in every column that it names, and counting stops at
 the second record that fits.
 
-The control has another size than the table, and the chance to fit exactly one depends on it: a predicate of weight w
-does so in n persons with probability n w (1 - w)^(n - 1) (Cohen and Nissim, PNAS 2020). The weights of the predicates
-are taken to be Gamma distributed, so that matches are negative binomial; both parameters follow from the shares of
-predicates that fit nobody and exactly one of the control, and with them the share expected at the table's size.
+The control has another size than the table, and the chance to fit exactly one record depends on it. A predicate of
+weight w does so in n persons with probability n w (1 - w)^(n - 1) (Cohen and Nissim, PNAS 2020). The weights of the
+predicates are assumed to be Gamma distributed, so that matches are negative binomial. Both parameters follow from the
+shares of predicates that fit no record and exactly one record of the control. They determine the share expected at the
+table's size.
 
 Linkability: joining what two sources know of one person by way of the release (Giomi et al. 2023, section 4.2).
 
 One source knows some columns of a record of a person, another one the others. For each the attacker takes the k
 released records that are nearest to what it knows; where both have a record in common he takes them for one person.
 
-    success: the k nearest by the first columns and the k nearest by the others have a record in common
-    naive: k random records each
+    Success: the k nearest by the first columns and the k nearest by the others have a record in common.
+    Naive: k random records each.
 
 Columns are dealt to the two sources in turn, by falling entropy in the table, so that both know about as much.
 
@@ -33,11 +34,11 @@ Attribute inference: guessing a secret from what is known of a person (Giomi et 
 The attacker knows the quasi-identifiers. He looks for the released record that is nearest by them and guesses that the
 person has its sensitive value. A number is guessed right within 5 % of the guess.
 
-    success: the nearest released record has a value that the person has in some record
-    naive: the value of a random released record
+    Success: the nearest released record has a value that the person has in some record.
+    Naive: the value of a random released record.
 
-The success against the control is what anybody learns of anybody from statistics; the advantage is what the release
-tells of those who are in it beyond that.
+The success against the control is what anybody learns of anybody from statistics. The advantage is the additional
+knowledge about the people in the release.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ def singling_out(
 def rescaled(nobody: int, one: int, tries: int, factor: float) -> Rate:
     """Expect how many predicates fit exactly one of `factor` times as many persons.
 
-    The share is told as if from as many tries as have the relative error of what was counted.
+    The share is reported as from the number of tries that has the relative error of the count.
     """
     if not tries or factor == 1:
         return Rate(one, tries)
@@ -202,8 +203,8 @@ def rescaled(nobody: int, one: int, tries: int, factor: float) -> Rate:
 def growth(nobody: float, ratio: float, factor: float) -> float:
     """Say by how much the share of predicates that fit exactly one grows with `factor` times as many persons.
 
-    `nobody` is the share that fits none now, `ratio` the one that fits one, to that. Matches are negative binomial:
-    with x = n / (rate + n) a share (1 - x)^a fits nobody of n and a x (1 - x)^a exactly one, so
+    `nobody` is the share that fits none now, `ratio` the one that fits one, to that. Matches are negative binomial.
+    With x = n / (rate + n), a share (1 - x)^a fits none of n and a x (1 - x)^a exactly one. So
     log(1 - x) / x = log(nobody) / ratio, which falls from -1 to minus infinity with x.
     """
     slope = log(nobody) / ratio
@@ -275,7 +276,7 @@ def linkability(
 
 
 def in_common(first: Counts, second: Counts) -> Counts:
-    """Say of every row whether the two lists have an entry in common."""
+    """Return, for every row, whether the two lists have an entry in common."""
     return np.array((first[:, :, None] == second[:, None, :]).any(axis=(1, 2)))
 
 

@@ -2,12 +2,13 @@
 
 A share of the records is held out, or of the persons with all their records, and every candidate is made a second time
 from the others. That release is attacked: records of the table and of the control have then the same source, and differ
-in one thing only. The release that is published is still that of the whole table. Where the publisher has a file of
-other records of the same source it is the control, and the release itself is attacked. What needs no control is always
-said of the release itself. Targets and successes are persons; without a person column every record is another person.
+in one thing only. The release that is published is still that of the whole table. If the publisher has a file of
+other records of the same source, it is the control, and the release itself is attacked. Attacks that need no control
+are always run on the release itself. Targets and successes are persons; without a person column every record is
+another person.
 
-Whatever does not hang on a release is worked out once for all of them: the split, the lines that columns are put on,
-whom to attack, and how far the suspects are from the reference.
+Everything independent of the release is computed once for all releases: the split, the lines that columns are put on,
+the targets, and the distance of the suspects from the reference.
 
 A control that the publisher has as a file: other records of the same source, in the table's own codes.
 """
@@ -91,7 +92,7 @@ def as_in_table(codes: Codes, theirs: Hierarchy, ours: Hierarchy) -> Codes:
 
 
 def digest_of(file: str) -> str:
-    """Digest a control file, so that a changed one is attacked with anew."""
+    """Digest a control file, so that a changed one is attacked again."""
     return sha256(Path(file).read_bytes()).hexdigest() if Path(file).is_file() else ""
 
 
@@ -99,7 +100,7 @@ Remake = Callable[[Table, int], Iterable[Published]]
 """Makes a candidate of another table in the same way, with the randomness of a turn: one release, or several draws."""
 
 SPLIT, OWN, VERSUS, KNOWN = 0, 11, 12, 13
-"""What is drawn at random, each from a seed of its own."""
+"""The random draws, each with its own seed."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,8 @@ class Attacks(Configured):
     """Attacks on every release, and the records that its maker never saw: the control."""
 
     control: Annotated[float, Option(least=0.01, most=0.5)] = 0.2
-    """The share of the records (with a person column of the persons) that is held out where no file is given: attacks
-    are run on a release that is made in the same way from the others."""
+    """The share of the records (with a person column: of the persons) that is held out where no file is given. Attacks
+    are then run on a release that is made in the same way from the others."""
 
     file: Annotated[str | None, Option(takes="file")] = None
     """A file of other records of the same source: the control, and nothing is held out."""
@@ -176,7 +177,7 @@ class AttackedTable(Quiet):
 
     @cached_property
     def training(self) -> Table:
-        """What makers see for releases that are attacked."""
+        """The anonymizers' view of releases that are attacked."""
         if self.options.file is not None:
             return self.table
         return self._left
@@ -283,7 +284,7 @@ class AttackedTable(Quiet):
             return [], [f"it cannot be made of the records that are left without the control: {error}"]
 
     def _alone(self, release: Published, generator: np.random.Generator) -> AttackFindings:
-        """Say what needs no control: whose own record is found, and who is replicated."""
+        """Report results that need no control: found records and replicated persons."""
         quasi = len(self.table.cells.quasi)
         width = len(self._hierarchies) if release.shows_sensitive else quasi
         rate = replicated_uniques(self._uniques[width], exact_rows(release, width, generator))

@@ -5,46 +5,47 @@ A record that was used tends to be nearer to the release than its surroundings e
 distances, which is the density ratio of DOMIAS (van Breugel et al., AISTATS 2023) with densities estimated by the
 nearest neighbour:
 
-    score(x) = distance of x to the release / distance of x to the reference; 0 where x itself stands in the release
-    members, others: a record each of equally many persons of the table and of the control, each distinct, that nobody
-        else in table and control has: what is on both sides cannot be told apart by anybody
-    choose, on one half of them, the threshold with the largest TPR - FPR; count both on the other half
-    advantage = TPR - FPR there; 0 is guessing, 1 is certainty
+    `score(x)` = distance of x to the release / distance of x to the reference; 0 where x itself is in the release.
+    Members, others: a record each of equally many persons of the table and of the control, each distinct, that nobody
+        else in table and control has. Records on both sides cannot be distinguished.
+    Choose, on one half of them, the threshold with the largest TPR - FPR; count both on the other half.
+    Advantage = TPR - FPR there; 0 is guessing, 1 is certainty.
 
-Members are drawn as many as there are others, and from both sides the same is left out, so against a release that has
-nothing to do with the table both have the same scores on average and the advantage is 0. The table published as it is
+Members and others are equally many, and the same is left out from both sides. So against a release that has nothing to
+do with the table both have the same scores on average and the advantage is 0. The table published as it is
 gives 1: every member is at distance 0 and nobody else is. Since the threshold is chosen on other records than those it
 is counted on, the advantage is not too large by having been chosen.
 
-**What a guarantee says.** If a release is (epsilon, delta)-differentially private for one record replaced, every
-test has TPR - FPR <= (e^epsilon - 1 + 2 delta) / (e^epsilon + 1) (Kairouz et al., ICML 2015; Humphries et al., CSF
-2023). Ours is for one record more or less, and a member here is one record in place of another: two such steps, so
-epsilon counts twice, and delta 1 + e^epsilon times.
+**The bound by a guarantee.** Let a release be (epsilon, delta)-differentially private for one record replaced. Then
+every test has TPR - FPR <= (e^epsilon - 1 + 2 delta) / (e^epsilon + 1) (Kairouz et al., ICML 2015; Humphries et al.,
+CSF 2023). Our epsilon is for one record more or less, and a member here replaces another record. These are two such
+steps, so epsilon counts twice, and delta 1 + e^epsilon times.
 
-What it does not show: that nobody could do better. It is one attack, on average over records. The distance to the
-closest record by itself is no measure of risk (Yao et al., arXiv 2505.01524: releases that pass such tests leak
-membership), so it is told as a description only.
+It does not show that no attack could do better. It is one attack, on average over records. The distance to the closest
+record alone is no measure of risk (Yao et al., arXiv 2505.01524: releases that pass such tests leak membership). So it
+is reported as a description only.
 
 Membership inference by shadow models: releases with and without a record, told apart (Stadler et al. 2022).
 
-"Synthetic Data - Anonymisation Groundhog Day" (USENIX Security): whoever knows how a release is made can make many of
-his own, with and without a target, learn what the target does to them, and then judge the one that is published.
+"Synthetic Data - Anonymisation Groundhog Day" (USENIX Security). An attacker who knows how a release is made can make
+many of them, with and without a target, and learn what the target does to them. Then the attacker judges the published
+one.
 
-    targets: the records that are farthest from any other; where persons are counted, persons by their known record
-    halve the other records: the attacker's, and the publisher's
-    for every target, often: draw records of the attacker's half, put the target in place of one or not, make a release
-    learn (a random forest) from features of these releases whether the target was in
-    do the same with the publisher's half, and let the forest judge
-    advantage = TPR - FPR over all targets
+    Targets: the records that are farthest from any other; where persons are counted, persons by their known record.
+    Halve the other records: the attacker's, and the publisher's.
+    For every target, often: draw records of the attacker's half, put the target instead of one or not, make a release.
+    Learn (a random forest) from features of these releases whether the target was in.
+    Do the same with the publisher's half, and let the forest judge.
+    Advantage = TPR - FPR over all targets.
 
 Features: of every column the shares of its values (numbers in ten stretches), mean and spread; all pairs' correlations;
 how far the target is from the closest released record, and how many are equal to it. Every release is made with
-randomness of its own, and both kinds have the same number of records, so that neither gives the target away.
+separate random numbers, and both kinds have the same number of records, so that neither reveals the target.
 
 **What a guarantee says**: the same as of every membership attack (`membership.py`).
 
-It is run on draws of half of a half of the records, and of 2,000 at most, because it makes hundreds of releases. What
-a record does to a release of few is more than what it does to one of all, so it errs on the side of caution; a
+It is run on draws of half of a half of the records, and of 2,000 at most, because it makes hundreds of releases. A
+record has more influence on a release of few records than on one of all, so the result errs on the side of caution. A
 requirement that needs more records than that cannot be judged by it.
 """
 
@@ -160,7 +161,7 @@ def area(to_release: Numbers, to_reference: Numbers, members: int) -> tuple[floa
 
 
 def proved_bound(epsilon: float, delta: float = 0.0) -> float:
-    """Return the largest TPR - FPR of any test, for one record in place of another."""
+    """Return the largest TPR - FPR of any test, for one record replaced by another."""
     if epsilon > 300:
         return 1.0
     doubled, grown = exp(2 * epsilon), (1 + exp(epsilon)) * delta
@@ -232,7 +233,7 @@ class ShadowAttack(Quiet):
         return some[np.argsort(-apart, kind="stable")[: self.targets]]
 
     def _pair(self, cell: int, half: Counts, random: np.random.Generator) -> tuple[Counts, Counts]:
-        """Draw records of a half, with the target in place of one of them, and without."""
+        """Draw records of a half, with the target replacing one of them, and without."""
         others = half.copy()
         others[cell] = 0
         size = min(RECORDS, int(others.sum()) // 2)

@@ -5,20 +5,20 @@ them for one of the person's. It needs the link from people to records, which th
 generalized or perturbed one by one. Of a box the distance is that of its nearest value, so a box that the record lies
 in is at distance 0.
 
-    success: where m records are nearest and c of them are the person's, with probability c / m
-    somebody of whom no record is published is never found
-    at random: the person's share of the released records
+    Success: where m records are nearest and c of them are the person's, with probability c / m.
+    Somebody of whom no record is published is never found.
+    At random: the person's share of the released records.
 
-**What k says.** Where every combination of published quasi-identifiers is that of k records, and none of them has
-several of one person, nobody is found with a probability of more than 1 / k, at whatever distance. Where persons have
-several, that is the largest share of one person in a combination.
+**The bound by k.** Let every combination of published quasi-identifiers be that of k records, none of them with several
+of one person. Then nobody is found with a probability of more than 1 / k, at whatever distance. If persons have
+several records, that is the largest share of one person in a combination.
 
 The nearest records by Gower's distance (Biometrics 27, 1971), exactly, over columns of every kind.
 
 A column of numbers or dates adds the difference of two values as a share of the table's range, a column of categories
-0 or 1; a missing value is a category of its own, so two that are missing are alike. All this is one formula: put
-every leaf on a line, numbers at their share of the range, categories 2 apart and what is missing far away, and a column
-adds min(|x - y|, 1).
+0 or 1. A missing value counts as one more category, so two that are missing are alike. All this is one formula: put
+every leaf on a line, numbers at their share of the range, categories 2 apart and what is missing far away, and a
+column adds min(|x - y|, 1).
 
     nearest(targets, candidates, k): for every target, over all candidates in their order:
         add up the columns; give up as soon as the sum reaches the k-th best so far
@@ -53,7 +53,7 @@ APART = 2.0
 """How far categories are from each other on their line; more than 1 is all that counts."""
 
 MISSING, STRANGE = 1e6, 2e6
-"""Where values are put that are missing, or that the domain does not have."""
+"""The place of values that are missing, or that the domain does not have."""
 
 
 def leaf_places(hierarchy: Hierarchy, codes: Codes) -> Numbers:
@@ -200,7 +200,7 @@ def linked_records(link: Assignment, cells: Cells) -> tuple[Counts, Counts, Coun
 def own_found(
     targets: Numbers, first: Counts, own_lo: Numbers, own_hi: Numbers, lo: Numbers, hi: Numbers, mass: Numbers
 ) -> Numbers:
-    """Return for every target the probability to take a record of its own; O(targets x boxes).
+    """Return for every target the probability of choosing the target's own record; O(targets x boxes).
 
     The boxes of the records of target i are at `first[i]:first[i + 1]`.
     """
@@ -245,7 +245,7 @@ def exact_rows(release: Published, width: int, generator: np.random.Generator) -
 
 
 def repeated(rows: Codes, released: Codes) -> Flags:
-    """Say which rows stand in the release as they are."""
+    """Return which rows occur in the release unchanged."""
     together = np.ascontiguousarray(np.concatenate([released, rows]))
     first, number = distinct_rows(together)
     return np.asarray(first[number[len(released) :]] < len(released))

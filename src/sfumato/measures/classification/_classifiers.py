@@ -1,15 +1,15 @@
 """The classifiers of a workload: scikit-learn's, trained on distinct rows with weights instead of on every record.
 
-For all of them a row of weight w is the same as w equal records: trees and regressions add weights where they would
+For all of them a row of weight w is the same as w equal records. Trees and regressions add weights where they would
 add records, limits on leaves are given as weights, and the forest draws its bootstrap samples record by record.
 scikit-learn takes a second to import, so that waits until a classifier is really made.
 
-What a classifier sees of a release: numbers made of what the file shows, never of original values.
+A classifier's input from a release: numbers derived from the file, never original values.
 
 Every attribute is a block of columns. A block has a row for every value that the attribute can show, so a table of
-features is a few look-ups. Each block comes in two readings: `shown` for classifiers that cut or weigh numbers
-(a stretch of numbers by its ends and its middle, a category by a column of zeros and ones), and `mass` for naive
-Bayes (a unit of mass spread over the categories it may be).
+features is a few look-ups. Each block comes in two readings. `shown` is for classifiers that cut or weigh numbers: an
+interval of numbers by its ends and its middle, a category by a column of zeros and ones. `mass` is for naive Bayes: a
+unit of mass spread over the possible categories.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ROUNDS = 60
 
 
 class Classifier(Protocol):
-    """What can be trained on weighted rows and then say how likely every class is."""
+    """A model that can be trained on weighted rows and then return how likely every class is."""
 
     classes_: Labels
 
@@ -49,13 +49,13 @@ class Classifier(Protocol):
         """Learn from rows of features, their classes and weights."""
 
     def predict_proba(self, x: Numbers) -> NDArray[np.float64]:
-        """Say how likely each of `classes_` is for every row."""
+        """Return how likely each of `classes_` is for every row."""
 
 
 class Forest:
     """A random forest (Breiman 2001) whose bootstrap samples are drawn record by record.
 
-    A sample of n records with replacement from weighted rows is one multinomial draw of n over their weights, so the
+    A sample of n records with replacement from weighted rows is one multinomial draw of n over their weights. So the
     forest has the distribution that it would have on the records themselves. A leaf has at least `least` records.
     """
 
@@ -63,7 +63,7 @@ class Forest:
         self.seed, self.least = seed, least
 
     def fit(self, x: Numbers, y: Labels, weights: Weights) -> Forest:
-        """Grow every tree on a bootstrap sample of its own."""
+        """Grow every tree on a separate bootstrap sample."""
         from sklearn.tree import DecisionTreeClassifier
 
         self.classes_ = np.unique(y)
@@ -101,7 +101,7 @@ class Linear:
         return self
 
     def predict_proba(self, x: Numbers) -> NDArray[np.float64]:
-        """Say how likely every class is."""
+        """Return how likely every class is."""
         probabilities: NDArray[np.float64] = self.model.predict_proba(self._scaled(x))
         return probabilities
 
@@ -110,7 +110,7 @@ class Linear:
 
 
 class Constant:
-    """What is left when only one class is known."""
+    """The result when only one class is known."""
 
     def fit(self, x: Numbers, y: Labels, weights: Weights) -> Constant:
         """Remember the class."""
@@ -203,8 +203,8 @@ def varying(block: Numbers) -> Numbers:
 def intervals_block(hierarchy: Hierarchy, lo: Codes, hi: Codes, by_leaf: bool) -> Block:
     """Read intervals of leaf codes, every one a value that the attribute shows.
 
-    `by_leaf` reads a category as a unit spread over its leaves, as is needed where other intervals than these will
-    be looked at later; otherwise every interval that is shown is a category of its own, unless there are too many.
+    `by_leaf` reads a category as a unit spread over its leaves, as is needed where other intervals than these are
+    evaluated later. Otherwise every published interval is one category, unless there are too many.
     """
     if by_leaf or len(lo) > MOST_COLUMNS:
         mass = spread(hierarchy, lo, hi)
@@ -226,7 +226,7 @@ def spread(hierarchy: Hierarchy, lo: Codes, hi: Codes) -> Numbers:
 def ends(hierarchy: Hierarchy, lo: Codes, hi: Codes) -> Numbers:
     """Read stretches of numbers or days by both ends and the middle, and whether the value may be missing.
 
-    An open end is read as the nearest number there is. Where all stretches are equally wide the middle is enough.
+    An open end is read as the nearest number there is. If all intervals are equally wide, the middle is enough.
     """
     known = len(hierarchy.firsts)
     firsts, lasts = np.asarray(hierarchy.firsts), np.asarray(hierarchy.lasts)

@@ -1,23 +1,23 @@
 """One release read as features: distinct rows with the records of every class and fold, ready to train and to test.
 
-Nothing of a test record reaches the training but that its fold is left out, where persons are counted with all records
-of its person: boxes and groups are what the release
-publishes, and the sensitive values of a bucket, where they are the classes to learn, are counted again without it.
+A test record influences the training only by the absence of its fold, where persons are counted with all records of
+its person. Boxes and groups are those of the release, and the sensitive values of a bucket, where they are the classes
+to learn, are counted again without it.
 
 Records one by one, as the written file has them: which group each goes to, and to which fold of a validation.
 
-Records stand in the order in which an engine deals them out: by cell, within a cell by their neutral values. Equal
-records stand side by side, so what belongs together is a stretch of positions, and counts are differences of sums.
+Records are in the order in which an engine returns them: by cell, within a cell by their neutral values. Equal records
+stand side by side, so what belongs together is a stretch of positions, and counts are differences of sums.
 
 Scores of a classifier on weighted test records: accuracy, balanced accuracy, area under the curve, Brier score.
 
-Records in place of records as a classifier's table: it is trained on the release and tested on original people.
+Synthetic or changed records as a classifier's table: it is trained on the release and tested on original people.
 
 A perturbed, synthetic or noisy release is read as points (`read_as_records`). The people of a fold are asked with their
-original values, whatever `test` says: what the release shows of them is not theirs. Where it is known which record
-stands for whom, the records of a fold's people are left out of its training, as for every other release. Of synthetic
-records that is not known, so all of them train: one that copies people has seen those that it is tested on, and can
-look better than the original.
+original values, whatever `test` says: what the release shows of them is not theirs. If the original of each record is
+known, the records of a fold's people are left out of its training, as for every other release. Of synthetic records
+that is not known, so all of them train: one that copies people has seen those that it is tested on, and can look
+better than the original.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def deal(records: DealtRecords, assignment: Assignment) -> Dealt:
 def folds_of(labels: Counts, folds: int, sample: int, seed: int, records: Counts | None = None) -> NDArray[np.int16]:
     """Give every record a fold, each class spread evenly over the folds; beyond `sample` records only some are drawn.
 
-    Which records fall into one fold depends on the seed and on the labels alone, never on a release: so the same
+    The assignment of records to folds depends on the seed and on the labels alone, never on a release. So the same
     fold of two releases holds the same people, and their results can be compared pair by pair. With the number of
     `records` of each the labels are those of persons, who get a fold with all that they have.
     """
@@ -143,8 +143,8 @@ def folds_of(labels: Counts, folds: int, sample: int, seed: int, records: Counts
 def folds_of_persons(persons: PersonPairs, labels: Counts, folds: int, sample: int, seed: int) -> NDArray[np.int16]:
     """Give every person a fold with all records, by the class that most of them have: the folds of all records.
 
-    `labels` are those of the distinct records. Persons are drawn in an order that follows from their records, and
-    equal records stand in it too.
+    `labels` are those of the distinct records. Persons are drawn in an order that follows from their records, and so
+    are equal records.
     """
     rank = np.empty(persons.number, np.int64)
     rank[persons.ordered] = np.arange(persons.number)
@@ -181,7 +181,7 @@ SCORES = ("accuracy", "balanced", "auc", "brier")
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """What was said of one fold: for every row that was tested the likelihood of each class, and what was true."""
+    """The results of one fold: for every tested row the likelihood of each class, and the true class."""
 
     chances: ScoresNumbers
     """Rows x classes."""

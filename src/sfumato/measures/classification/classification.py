@@ -4,11 +4,11 @@ A researcher trains a classifier on the release, with neutral attributes as they
 published, and is tested by cross-validation. The same is done with both trivial sanitizations and with the original:
 what a release gives beyond the better trivial one is the researcher's gain, to be held against the adversary's.
 
-Is a release worth it? What it gives a researcher beyond the better trivial sanitization, and what an adversary.
+Is a release worth it? The gain of a researcher over the better trivial sanitization, and the gain of an adversary.
 
-The same people are in the same fold of every release, so results are compared fold by fold. Training sets of a cross-
-validation overlap, which makes differences look surer than they are; the interval allows for that as Nadeau & Bengio
-(2003) propose: the variance of a mean over k folds is taken as (1/k + 1/(k-1)) times that of one difference.
+The same people are in the same fold of every release, so results are compared fold by fold. Training sets of a
+cross-validation overlap, which makes differences look more certain than they are. The interval allows for that as
+Nadeau & Bengio (2003) propose: the variance of a mean over k folds is (1/k + 1/(k-1)) times that of one difference.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ class ClassificationTask:
 
     @cached_property
     def baselines(self) -> Mapping[str, Learned]:
-        """What is learned from the trivial sanitizations and from the original."""
+        """The models learned from the trivial sanitizations and from the original."""
         makers = (WithoutQuasi(), WithoutSensitive(), Original())
         releases = [maker.anonymize(self.table, KAnonymity(1)) for maker in makers]
         results = together(self.learn, releases)
@@ -232,7 +232,7 @@ class Worth:
     classifier: str
     accuracy: float
     base: str
-    """The better trivial sanitization, with `base_accuracy` of its own best classifier."""
+    """The better trivial sanitization, with `base_accuracy` of its best classifier."""
 
     base_accuracy: float
     original_accuracy: float
@@ -242,11 +242,11 @@ class Worth:
     """The ends of the interval of the gain."""
 
     adversary: float
-    """What an adversary gains in accuracy (`a_acc`); nothing where no sensitive value is published."""
+    """An adversary's gain in accuracy (`a_acc`); nothing where no sensitive value is published."""
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the release beats both trivial sanitizations: surely, surely not, or not to be told."""
+        """Whether the release beats both trivial sanitizations: certainly, certainly not, or undecided."""
         if self.low > 0:
             return "better"
         return "no better" if self.high <= 0 else "not shown"

@@ -1,1 +1,2 @@
-"""How true a release is to its original: marginals, associations, models, and whether the two can be told apart."""
+"""The fidelity of a release to its original: marginals, associations, models, and whether a classifier can separate
+the two."""

@@ -1,16 +1,16 @@
 """Any release as weighted rows of intervals, one interval of leaves per column: what all of fidelity reads.
 
 A release says two things of a group: which boxes its records are in, and which sensitive values they have; not which
-record has which. A row of a group's boxes and a row of its sensitive values are therefore taken as independent within
-the group, and a value as anywhere in its interval, by the width of leaves (the uniformity assumption of every estimate
-in this house). Where a group is one box, as in all releases but bucketizations, that is the joined row itself.
+record has which. A row of a group's boxes and a row of its sensitive values are therefore assumed to be independent
+within the group. A value is assumed to be anywhere in its interval, by the width of leaves (the uniformity assumption
+of all our estimates). If a group is one box, as in all releases but bucketizations, that is the joined row itself.
 
 A column that is not published at all is the interval of its whole domain. So is everything where nothing is published.
 
 The coded columns of a table as fidelity looks at them: leaves taken together into bins, and leaves as numbers.
 
-A column of at most `bins` leaves has one bin per leaf. A longer one is cut, in the order of its leaves, into stretches
-that hold about the same number of the table's records: stretches of equal width would put nearly all of a skewed column
+A column of at most `bins` leaves has one bin per leaf. A longer one is cut, in the order of its leaves, into intervals
+with about the same number of the table's records. Intervals of equal width would put nearly all of a skewed column
 (incomes) into one. Missing values, and values that the declared domain lacks, have bins of their own.
 """
 
@@ -90,7 +90,7 @@ def _column(name: str, hierarchy: Hierarchy, codes: Codes, counts: Counts, bins:
 
 @dataclass(frozen=True, eq=False)
 class ShownIntervals:
-    """What rows show of one column: the different intervals, and which of them every row has."""
+    """The content of rows in one column: the different intervals, and which of them every row has."""
 
     lo: Codes
     hi: Codes

@@ -2,12 +2,13 @@
 
 Every column has features, functions of its leaves: a category one per bin (1 in that bin), a number three (1 where it
 is present, the number, its square). The mean product of the features of two columns is a small matrix, exact under the
-uniformity assumption, since within a row two columns are independent: E_a' M E_b, with E the mean features of intervals
-and M the records by interval. From it follow
+uniformity assumption, since within a row two columns are independent. It is E_a' M E_b, with E the mean features of
+intervals and M the records by interval. From it follow:
 
-- of two numbers, Pearson's correlation, of the records that have both;
-- of two categories, Cramer's V (missing is a category);
-- of a category and a number, the correlation ratio: the root of the share of the number's variance between categories.
+- Of two numbers, Pearson's correlation, of the records that have both.
+- Of two categories, Cramer's V (missing is a category).
+- Of a category and a number, the correlation ratio. This is the root of the share of the number's variance between
+categories.
 
 Numbers are taken in standard units of the original, so that nothing is lost to rounding; no association depends on
 units. The absolute value of Pearson's correlation lies on the scale of the others; its sign is kept, and a changed one
@@ -15,19 +16,19 @@ counts.
 
 Models fitted to the release and to the original: by how much do the confidence intervals of coefficients overlap?
 
-For every coefficient with the intervals [L_o, U_o] and [L_r, U_r] the overlap is the mean share of the common part in
-either of them (Karr et al., "A framework for evaluating the utility of data altered to protect confidentiality", The
-American Statistician 60(3), 2006), and 0 where they have nothing in common, or where the release cannot tell the
+Every coefficient has intervals [L_o, U_o] and [L_r, U_r]. The overlap is the mean share of the common part in either
+of them (Karr et al., "A framework for evaluating the utility of data altered to protect confidentiality", The American
+Statistician 60(3), 2006). It is 0 where they have nothing in common, or where the release does not determine the
 coefficient at all. The measure is the mean over the coefficients of all models, intercepts left out.
 
 A model is written `income ~ age + education`. A target of numbers is fitted by least squares, from mean products of
-columns alone, so exactly under the uniformity assumption; a category by a logistic model of its commonest value, on
-records that are drawn from the release as a reader would take it. A number enters as it is (and whether it is missing,
-with the mean in its place, as in a target too), a category by its values, each against the commonest. Where no model is
-named, every column of numbers is fitted by all others.
+columns alone, so exactly under the uniformity assumption. A category is fitted by a logistic model of its commonest
+value, on records drawn from the release as an analyst would read it. A number enters as it is (and whether it is
+missing, with the mean in its place, as in a target too), a category by its values, each against the commonest. If no
+model is named, every column of numbers is fitted by all others.
 
 Standard errors take a release's records for as many people: of a generalized or synthetic release they are too small,
-and its intervals too short. That is what happens to whoever uses such a file without knowing; the overlap shows it.
+and its intervals too short. Users of such a file who do not know this get the same result; the overlap shows it.
 """
 
 from collections.abc import Sequence
@@ -207,16 +208,16 @@ QUANTILE = 1.959963984540054
 """Of the normal distribution: intervals of 95 %."""
 
 COLLINEAR = 1e-9
-"""A term of which so small a part is left once the others are known cannot be told from them."""
+"""A term of which so small a part remains once the others are known is not identifiable."""
 
 STEPS = 30
 """Newton steps of a logistic model, of which ten are usual."""
 
 FEATURES = {"present": 0, "number": 1}
-"""Where a number's features stand in the products of its column."""
+"""The positions of a number's features in the products of its column."""
 
 LARGEST = 30.0
-"""Where a coefficient grows beyond, a value of the target is never or always seen with its term."""
+"""If a coefficient grows beyond, a value of the target always or never occurs with its term."""
 
 
 @dataclass(frozen=True)
@@ -240,7 +241,7 @@ class Regression:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Coefficients with their standard errors; NaN where one cannot be told."""
+    """Coefficients with their standard errors; NaN where one is not identifiable."""
 
     coefficients: Numbers
     errors: Numbers
@@ -327,10 +328,10 @@ def _product(of: Products, one: Term, other: Term) -> float:
 
 
 def _swept(normal: Numbers) -> tuple[Numbers, Flags]:
-    """Sweep the intercept and every term that can be told from those before it; say which can.
+    """Sweep the intercept and every term that is identifiable after those before it; return which are.
 
-    Where they are swept, the matrix has the negative inverse, the coefficients in the last column, and in the last
-    corner what is left of the target's mean square.
+    In the swept part, the matrix has the negative inverse, the coefficients in the last column, and in the last corner
+    the remainder of the target's mean square.
     """
     separable = np.zeros(len(normal) - 1, np.bool_)
     scale = np.diag(normal).copy()

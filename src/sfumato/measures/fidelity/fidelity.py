@@ -1,26 +1,28 @@
 """Fidelity: how true a release is to its original, whatever kind of release it is.
 
-`Fidelity` says what is looked at; `Portrait` is the original, made ready once, against which every release is held.
-Each measure has its baseline beside it: the same number for a sample, or for a resample, of the original's own records.
+`Fidelity` configures what is compared; `Portrait` is the original, prepared once, with which every release is
+compared. Each measure has its baseline: the same number for a sample, or for a resample, of the original's own
+records.
 
-The propensity score mean squared error (pMSE): how well a model can tell records of the release from the original's.
+The propensity score mean squared error (pMSE): how well a model separates records of the release from the original's.
 
-Put both tables under each other, let a model say of every record how likely it is from the release, and take the mean
-of (p - c)^2, where c is the release's share (Woo et al., "Global measures of data utility", J. Privacy and
+Put both tables under each other, and let a model estimate for every record how likely it is from the release. Take the
+mean of (p - c)^2, where c is the release's share (Woo et al., "Global measures of data utility", J. Privacy and
 Confidentiality 1(1), 2009; Snoke et al., "General and specific utility measures for synthetic data", JRSS A 181(3),
 2018). Both tables weigh the same here (c = 1/2) whatever their numbers of records: otherwise a release of ten records
-would look best of all. So 0 is "cannot be told apart" and 1/4 "always told apart".
+would look best of all. So 0 is "indistinguishable" and 1/4 "always distinguished".
 
-`pmse` is exact, of the saturated model: with shares o and s of a combination of values of all columns in either table,
+`pmse` is exact, of the saturated model. Let o and s be the shares of a combination of values of all columns in either
+table. Then
 
     pMSE = 1/8 * sum (s - o)^2 / (s + o).
 
-Where the original has nobody a combination adds s/8, so boxes need to be looked at only where the original has
+A combination without records in the original adds s/8. So boxes need to be visited only where the original has
 records, and no combination is listed.
 
 `pmse_tree` is that of a decision tree (a researcher's model, which does not look at every combination alone), trained
 and asked on the same records as in the papers. It is above 0 for a second sample of the same population too, so it is
-held against the same tree's value for a resample of the original.
+compared with the same tree's value for a resample of the original.
 """
 
 from __future__ import annotations
@@ -135,8 +137,8 @@ def _share_of_leaf(column: BinnedColumn, lo: Codes, hi: Codes, leaf: int) -> Num
 def expected_saturated(counts: Counts) -> float:
     """Return the expected `pmse` of a resample of the table with replacement: what chance alone does.
 
-    In a cell of K of N records it has a binomial number X of them; the sum over X of P(X) (X - K)^2 / (X + K) is taken
-    as far as ten standard deviations, beyond which nothing is left.
+    In a cell of K of N records it has a binomial number X of them. The sum over X of P(X) (X - K)^2 / (X + K) is
+    computed up to ten standard deviations; the rest is negligible.
     """
     from scipy.special import gammaln  # comes with scikit-learn
 
@@ -187,7 +189,7 @@ SHOWN_TERMS = 40
 
 @dataclass(frozen=True)
 class Fidelity(Configured):
-    """What of a release is compared with the original."""
+    """The parts of a release that are compared with the original."""
 
     name: ClassVar[str] = "fidelity"
     example: ClassVar[str] = 'fidelity ways=3 bins=100 regression="income ~ age + education"'
@@ -202,7 +204,7 @@ class Fidelity(Configured):
     """How many sets of columns are counted at most; of more, so many are drawn."""
 
     propensity: Annotated[Literal["cells", "tree"], Option()] = "cells"
-    """Who tells records of the release from the original's: all cells apart, or a decision tree as well."""
+    """How records of the release are separated from the original's: all cells, or a decision tree as well."""
 
     regression: Annotated[str | None, Option()] = None
     """Models to fit, with ";" between, such as "income ~ age + sex"; without any, every number by all others."""
@@ -211,7 +213,7 @@ class Fidelity(Configured):
     """Of more records than this, the tree sees so many."""
 
     seed: Annotated[int, Option(least=0)] = 0
-    """What decides all that is drawn."""
+    """The seed of all draws."""
 
     def prepare(self, table: Table) -> Portrait:
         """Work out everything that does not depend on a release."""
@@ -225,7 +227,7 @@ class Fidelity(Configured):
 
 @dataclass(frozen=True)
 class Compared:
-    """What came out for one release: the measures, and what pictures are drawn of."""
+    """The results for one release: the measures, and the data of pictures."""
 
     values: Mapping[str, float]
     picture: Mapping[str, Any]
@@ -257,7 +259,7 @@ class Portrait:
 
     @cached_property
     def samples(self) -> tuple[Sampled, ...]:
-        """What samples of the table would have as errors, for one column, two, three."""
+        """The errors of samples of the table, for one column, two, three."""
         return tuple(Sampled.of(list(truths.values()), self.table.cells.records) for truths in self.truths)
 
     @cached_property
@@ -277,7 +279,7 @@ class Portrait:
 
     @cached_property
     def models(self) -> tuple[tuple[Regression, Fitted], ...]:
-        """The models with what the original says of them."""
+        """The models with their results on the original."""
         models = read_models(self.wanted.regression, self.columns)
         every = (model_of(target, others, self.products) for target, others in models)
         return tuple((model, self._fitted(model, self.products, self.records)) for model in every if model.terms)
@@ -289,7 +291,7 @@ class Portrait:
 
     @cached_property
     def baselines(self) -> dict[str, float]:
-        """What every measure of likeness would be of a resample of the original: where chance alone leaves it."""
+        """Every measure of likeness for a resample of the original: its value by chance alone."""
         floors = {MARGINALS[way]: sampled.of_resample() for way, sampled in enumerate(self.samples)}
         floors["pmse"] = expected_saturated(self.table.cells.counts)
         if self.wanted.propensity == "tree":

@@ -1,16 +1,16 @@
 """Errors of marginals: how far the counts of one, two or three columns together are from those of the original.
 
-For every set of so many columns both tables are counted on the same bins and scaled to a total of 1; the error of the
+For every set of so many columns both tables are counted on the same bins and scaled to a total of 1. The error of the
 set is their total variation, half the sum of absolute differences: 0 where they are the same, 1 where they have nothing
-in common. A measure is the mean over all sets of its size. NIST's score of its challenges of 2018 and 2020 is 1000 x (1
-- the mean over three columns): Ridgeway, Theofanos, Manley & Task, "Challenge design and lessons learned from the 2018
-differential privacy challenges", NIST TN 2151 (2021), https://doi.org/10.6028/NIST.TN.2151; SDNist,
+in common. A measure is the mean over all sets of its size. NIST's score of its challenges of 2018 and 2020 is 1000 x
+(1 - the mean over three columns). See Ridgeway, Theofanos, Manley & Task, "Challenge design and lessons learned from
+the 2018 differential privacy challenges", NIST TN 2151 (2021), https://doi.org/10.6028/NIST.TN.2151, and SDNist,
 https://doi.org/10.18434/mds2-2515. There sets are drawn at random; here all are taken, and drawn only beyond `most`.
 
-Releases are counted exactly, not sampled. With M the records by interval of one column and combination of intervals of
-the others, and W the share of every bin in every interval (by the width of leaves), the table is W' M W.
+Releases are counted exactly, not sampled. Let M be the records by interval of one column and combination of intervals
+of the others, and W the share of every bin in every interval (by the width of leaves). Then the table is W' M W.
 
-What the same error would be of samples: the baselines of marginal errors, in closed form.
+The same error for samples: the baselines of marginal errors, in closed form.
 
 A simple random sample of n of the N records has, in a bin of K records, a hypergeometric number X of them. Its mean
 absolute deviation has a closed form, as the binomial's of De Moivre has (Diaconis & Zabell, "Closed form summation for
@@ -19,16 +19,16 @@ classical distributions", Statistical Science 6(3), 1991): with m = floor(n K / 
     E|X - n K / N| = 2 m (N - K - n + m) / N * P(X = m).
 
 Half the sum over bins, divided by n, is the sample's expected error. It falls with n (a sample is a sample of a larger
-one), so for every release there is one n at which a sample is as good: "as good as a sample of x %".
+one). So for every release there is one n at which a sample is as good: "as good as a sample of x %".
 
 The floor is a resample of N records with replacement: what would come out if the whole table were drawn once more from
 a population like it. With p = K/N and m = K + 1 it is De Moivre's 2 m (N over m) p^m (1 - p)^(N - m + 1).
 
 How far one column of a release is from the original's, leaf by leaf: for the report, beside its picture.
 
-Total variation is the share of the records that would need another value. Of numbers and dates the Wasserstein distance
-says how far they would have to be moved on average, in the column's own unit (of dates, days): a wrong value nearby
-counts little. Missing values are no numbers: only their share is compared.
+Total variation is the share of the records that would need another value. For numbers and dates the Wasserstein
+distance is how far they would have to be moved on average, in the column's own unit (for dates, days): a wrong value
+nearby counts little. Missing values are no numbers: only their share is compared.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ class Sampled:
     def equivalent(self, error: float) -> float:
         """Find the share of the records of which a simple random sample has this error on average.
 
-        Between two sizes it is interpolated. What is worse than one record counts as one.
+        Between two sizes it is interpolated. A release that is worse than one record counts as one.
         """
         low, high = 1, self.records
         if error >= self.of_sample(low):

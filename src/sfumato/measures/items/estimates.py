@@ -1,16 +1,16 @@
-"""What a reader of a release makes of a question about both sides: records with these quasi-identifiers and items.
+"""An analyst's estimate for a question about both sides: records with these quasi-identifiers and items.
 
 A question is a box of quasi-identifiers and a set of items. A record *fits* it where its own box overlaps that of the
-question and it shows a part for each of the items. How many records *have* it the reader must guess: of a group the
-share of its box that lies in the question's (mass times overlap over volume, as for tables), times, for every item, the
-odds that a part stands for it (as for baskets), added up row by row of the group. The original is read by the same
-eyes: every cell is a group with a point for a box, and every item a part of its own.
+question and it shows a part for each of the items. The analyst must guess how many records *have* it. It is the sum
+over the rows of the group of the share of its box inside the question (mass times overlap over volume, as for tables),
+times, for every item, the odds that a part means the item (as for baskets). The original is read in the same way:
+every cell is a group with a point for a box, and every item is a separate part.
 
-What a reader of a release makes of a set of original items: how many records fit, and how many probably have it.
+An analyst's estimate for a set of original items: how many records fit, and how many probably have it.
 
-The reader knows which published item stands for which items. A record fits a set of items where it shows what stands
-for each of them. How many of the fitting records have the items themselves the reader must guess: the estimators, by
-name (`sfumato.measures.all_measures.ESTIMATORS`). Loukides et al. 2012 work their example out with `half`.
+The analyst knows which items a published item may mean. A record fits a set of items if it shows a part for
+each of them. How many of the fitting records have the items themselves the reader must guess: the estimators, by name
+(`sfumato.measures.all_measures.ESTIMATORS`). Loukides et al. 2012 work their example out with `half`.
 
 Answering questions about boxes of quasi-identifiers and sets of items: the one loop behind estimates and attacks.
 """
@@ -64,9 +64,9 @@ def member_odds(estimator: str, size: NDArray[np.int64], known: int, joint: str 
 class BasketReader:
     """A release as a reader sees it: rows of published items, and for every item the published items it may be behind.
 
-    Items that the same published items stand for are of one *kind*: nothing tells them apart, and what is asked of
-    kinds is asked once. A row shows at most one of the published items that stand for an item; where pieces of the
-    baskets are published differently, which one depends on the row. So nothing is asked of every piece.
+    Items with the same published items are of one *kind*: nothing distinguishes them, and a question about a kind is
+    asked once. A row shows at most one of the published items of an original item; if pieces of the baskets are
+    published differently, which one depends on the row. So nothing is asked of every piece.
     """
 
     rows: Rows
@@ -78,14 +78,14 @@ class BasketReader:
 
     ends: Counts
     codes: Codes
-    """What stands for the items of kind c is `codes[ends[c] : ends[c + 1]]`."""
+    """The published items of the items of kind c are `codes[ends[c] : ends[c + 1]]`."""
 
     sizes: Counts
-    """How many items every published item stands for; 0 for what rows have only to say that an item is left out."""
+    """The number of items of every published item; 0 for a code that only marks a suppressed item."""
 
     @staticmethod
     def of(release: BasketRelease) -> BasketReader:
-        """Read a release; rows of a piece that leaves items out have one more code, which stands for these."""
+        """Read a release; rows of a piece that suppresses items have one more code for these."""
         rows, items = release.recoded, len(release.baskets.items)
         parts, size, extra = release.parts, len(release.labels), len(release.withheld)
         label = [np.repeat(np.arange(size), np.diff(parts.starts))]
@@ -118,7 +118,7 @@ class BasketReader:
         return BasketReader(merged, rows, items, np.arange(len(items) + 1), items, np.ones(len(items), np.int64))
 
     def is_shown(self, item: int) -> bool:
-        """Say whether some record shows something that stands for an item."""
+        """Return whether some record shows a part for an item."""
         kind = self.kind[item]
         return bool((self.sizes[self.codes[self.ends[kind] : self.ends[kind + 1]]] > 0).any())
 
@@ -200,7 +200,7 @@ def _sums_of_rows(
 
     Of the rows of one person the first one counts.
 
-    The odds of a row are the product over the different codes that it shows for the kinds; two kinds that are behind
+    The odds of a row are the product over the different codes that it shows for the kinds. Two kinds that are behind
     one code count as so many known members of it. Goes through the rows of the kind that the fewest rows have.
     """
     estimators, width = odds.shape[0], kinds.shape[1]
@@ -367,7 +367,7 @@ class Questions(Quiet):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MixedReader(Quiet):
-    """Groups with boxes, rows of groups with the parts that they show, and which items each part stands for."""
+    """Groups with boxes, rows of groups with the parts that they show, and the items of each part."""
 
     lo: Codes
     hi: Codes

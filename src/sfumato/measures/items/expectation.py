@@ -1,21 +1,21 @@
 """The exact expectation of the relative error of COUNT queries of one or two items, over everything that may be asked.
 
-A workload of queries is a sample, and two releases that are nearly alike change places from draw to draw. Of single
-items and of pairs the mean over all that may be drawn can be worked out: every item, or pair of items, that some record
-has is asked, and weighs as much as the kind of workload is likely to draw it (`ItemQueries`):
+A workload of queries is a sample, and two releases that are nearly alike change places from draw to draw. For
+single items and for pairs the mean over all possible draws can be computed. Every item, or pair of items, that some
+record has is asked. Its weight is its probability in the kind of workload (`ItemQueries`).
 
-    transaction          the share of the records that have it, each by 1 over the number of pairs of its items
-    uniform-items        all alike
-    frequency-weighted   the product of the records that have each of its items
-    frequent-pairs       the frequent ones alike, the others not at all
+    Transaction:          the share of the records that have it, each by 1 over the number of pairs of its items.
+    Uniform-items:        all alike.
+    Frequency-weighted:   the product of the records that have each of its items.
+    Frequent-pairs:       the frequent ones alike, the others not at all.
 
-What is answered depends on published labels alone: in a record that shows a label all items behind it are published so.
-So with S(a) the records that show a label, S(a, b) those that show two, and odds as `reader.member_odds` has them,
+The answer depends on published labels alone: in a record that shows a label all its items are published so. Let S(a) be
+the records that show a label, S(a, b) those that show two, and odds as in `reader.member_odds`:
 
-    answer(i) = sum over labels a of i:      odds(a) S(a)
-    answer(i, j) = sum over a of i, b of j:  odds(a) odds(b) S(a, b), and where a = b: odds(both of a) S(a)
+    Answer(i) = sum over labels a of i:      odds(a) S(a).
+    Answer(i, j) = sum over a of i, b of j:  odds(a) odds(b) S(a, b), and where a = b: odds(both of a) S(a).
 
-which is the same for one recoding and for thousands of pieces. Time is that of counting pairs twice, of what is asked
+This is the same for one recoding and for thousands of pieces. Time is that of counting pairs twice, of what is asked
 once per data set, of what is published once per release.
 """
 
@@ -54,7 +54,8 @@ class ItemPairs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """What may be asked: single items (`pairs` is None) or pairs, the true answers, and how likely each is asked."""
+    """The possible questions: single items (`pairs` is None) or pairs, the true answers, and how likely each is
+    asked."""
 
     baskets: Baskets
     pairs: ItemPairs | None
@@ -150,18 +151,18 @@ def _occurring(baskets: Baskets) -> ItemPairs:
 
 
 class Labels(NamedTuple):
-    """Which labels stand for every item, what the labels are, and which are shown together."""
+    """The labels of every item, the meaning of the labels, and which are shown together."""
 
     starts: Counts
     """The labels of item i are `codes[starts[i] : starts[i + 1]]`: one where there is one recoding."""
 
     codes: Codes
     sizes: Counts
-    """How many items each stands for."""
+    """The number of items of each label."""
 
     supports: Counts
     pairs: tuple[Counts, Codes, Counts]
-    """For every label the others that are shown beside it, and in how many records."""
+    """For every label the others that are shown with it, and in how many records."""
 
 
 def _labels(release: BasketRelease) -> Labels:

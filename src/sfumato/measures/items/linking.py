@@ -9,11 +9,11 @@ The attack by both: the quasi-identifiers and some items of a person are known; 
 The persons are drawn once for all releases. A person whose record is not published is not looked for; an item that is
 left out of a person's record helps nobody and is passed over, all others must be shown.
 
-What the sets of a group tell of the group beyond what they stand for: that somebody in it has every item of a set.
+The information of the sets of a group beyond their meaning: that somebody in it has every item of a set.
 
-A set `{a, b, c}` stands for "one or more of these". Where sets are made of the items of their group (`sets=group`), all
-of them are had by somebody there, and a reader who knows how sets are made knows it. A node of a declared tree is the
-same wherever it is published, and tells nothing of the kind.
+A set `{a, b, c}` means "one or more of these". If sets are made of the items of their group (`sets=group`), somebody in
+the group has each of them, and an attacker who knows how sets are made knows it. A node of a declared tree is the
+same wherever it is published, and reveals nothing of the kind.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Linking(Configured):
     """Fewer records that fit are too few."""
 
     seed: Annotated[int, Option(least=0)] = 0
-    """What decides who is attacked, and what is known."""
+    """The choice of the targets and of the attacker's knowledge."""
 
     name: ClassVar[str] = "linking"
 
@@ -76,11 +76,12 @@ class Linking(Configured):
         return itemsets
 
     def measure(self, reader: BasketReader, drawn: Sequence[Itemset]) -> dict[str, float]:
-        """Say how many records fit what is known of the persons."""
+        """Return how many records fit the known items of the persons."""
         return self.summary("match", reader.matches(drawn)) if drawn else {}
 
     def summary(self, name: str, fitting: Counts) -> dict[str, float]:
-        """Say of the records that fit each person: the fewest, the median, and how often they are too few."""
+        """Return facts about the records that fit each person: the fewest, the median, and how often they are too
+        few."""
         return {
             f"{name}_least": float(fitting.min()),
             f"{name}_median": float(np.quantile(fitting, 0.5, method="lower")),
@@ -99,9 +100,9 @@ def sensitive_codes(baskets: Baskets, labels: Sequence[str]) -> tuple[int, ...]:
 def rho(release: BasketRelease, sensitive: Sequence[int], known: int) -> float:
     """Return how sure somebody gets of a sensitive item who knows up to so many others (two at most).
 
-    Knowing other items, the attacker looks at the records that show what stands for them: the share that also shows
-    what stands for a sensitive item, times the share of sensitive items among those it stands for. What stands for a
-    known item and a sensitive one tells nothing beyond itself.
+    The attacker knows other items and selects the records that show a part for each of them. The gain is the share of
+    these that also shows a part for a sensitive item, times the share of sensitive items among the items of that part.
+    A part that covers both a known item and a sensitive one reveals nothing more.
     """
     rows, parts, worst = Rows.of_persons(release), release.parts, 0.0
     label = np.repeat(np.arange(rows.size), np.diff(parts.starts))
@@ -147,14 +148,14 @@ def _confidence(
 
 
 def matching_distribution(fitting: NDArray[np.int64]) -> dict[str, int]:
-    """Say how many records fit a person: the least, some percentiles, the most."""
+    """Return how many records fit a person: the least, some percentiles, the most."""
     shares = {"least": 0.0, "1 %": 0.01, "5 %": 0.05, "25 %": 0.25, "half": 0.5, "75 %": 0.75, "most": 1.0}
     return {name: int(np.quantile(fitting, share, method="lower")) for name, share in shares.items()}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Persons(Quiet):
-    """Who is looked for: a record of which pair, where among its records (from 0 to 1), and which items are known."""
+    """The targets: a record of which pair, which of its records (from 0 to 1), and which items are known."""
 
     pair: Counts
     place: Numbers
@@ -235,7 +236,7 @@ class ListedItems(Quiet):
 
 
 def set_parts(release: ShowsItems) -> Flags:
-    """Say of every part whether it is shown as a set of items that was made here: no item, and no node of the tree."""
+    """Return, for every part, whether it is a set of items that was made here: no item, and no node of the tree."""
     behind = behind_parts(release)
     sets = [label in behind and len(behind[label].items) > 1 and not behind[label].is_known for label in release.labels]
     return np.array(sets, np.bool_)

@@ -1,20 +1,20 @@
-"""What generalization and suppression of items cost: NCP and UL.
+"""The cost of generalization and suppression of items: NCP and UL.
 
-NCP (Terrovitis et al. 2008, Loukides et al. 2012): an occurrence of an item costs the share of all items that its
-published item stands for; nothing where it is published as itself; 1 where it is suppressed.
+NCP (Terrovitis et al. 2008, Loukides et al. 2012): the cost of an occurrence of an item is the share of all items in
+its published part. It is 0 where the item is published as itself, and 1 where it is suppressed.
 
 UL (Loukides et al. 2011): a published set of s of the I items costs (2^s - 1)/(2^I - 1), times a weight, times the
-share of the records that show it. 2^I overflows every number, so sums are taken of logarithms.
+share of the records that show it. The number 2^I overflows every number, so sums are in logarithms.
 
 Studies that a release still supports: sets of items that must stay distinguishable from all others.
 
 Hospitals release diagnosis codes for studies of given sets of codes (Loukides, Gkoulalas-Divanis & Malin, PNAS 2010).
-A study is supported by a release when, wherever one of its codes occurs, the code is published, and every published
-part that stands for one of its codes stands for codes of the study alone. Then who has some code of the study can be
-told from the file, record by record; which of them may remain open.
+A release supports a study if two conditions are met wherever one of the study's codes occurs. The code is published,
+and every published part that includes one of the study's codes includes no other codes. Then the file shows, record by
+record, who has some code of the study; which of them may remain open.
 
-Here *wherever* is: in every piece of the baskets that has a recoding of its own. Codes of a tree that nobody has
-count too: a node that stands for one of them beside the study's codes does not tell the study's from it.
+Here *wherever* means: in every piece of the baskets with its own recoding. Codes of a tree that do not occur count
+too: a node that includes one of them and the study's codes does not separate the study.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ from sfumato.texts.catalogue import SMALLEST, refusal
 
 @dataclass(frozen=True)
 class ItemLosses(Configured):
-    """How losses are counted, where the papers leave room."""
+    """How losses are counted, where the papers leave it open."""
 
     leaf_zero: Annotated[Literal["yes", "no"], Option()] = "yes"
     """Whether an item that is published as itself costs nothing in NCP, or 1/I as the paper's words have it."""
@@ -44,8 +44,8 @@ class ItemLosses(Configured):
     """Whether items that are published as themselves count in UL."""
 
     weights: Annotated[Literal["one", "tree", "file"], Option()] = "one"
-    """The weight of a published set in UL: one, by the tree the mean distance of its items, or the mean of what the
-    owner's file says of its items."""
+    """The weight of a published set in UL: one, by the tree the mean distance of its items, or the mean of its items'
+    weights in the owner's file."""
 
     file: Annotated[str | None, Option(takes="file", when=("weights", "file"), needed="weights.txt")] = None
     """The owner's weights of items, and penalties for leaving them out: lines such as `250 401: 3 10`."""
@@ -179,7 +179,7 @@ class ItemStudy:
     """The items, and of nodes of the tree all items under them, whether they occur or not."""
 
     def supported(self, release: BasketRelease) -> bool:
-        """Say whether a release supports the study."""
+        """Return whether a release supports the study."""
         baskets, parts = release.baskets, release.parts
         left_out = np.unique(baskets.codes[release.part == SUPPRESSED])
         if any(baskets.items[item] in self.labels for item in left_out.tolist()):
@@ -189,7 +189,7 @@ class ItemStudy:
 
 
 def stands_for(baskets: Baskets, parts: ItemParts, label: int) -> frozenset[str]:
-    """Return the items that a label stands for: those that occur, and the others under its node of the tree."""
+    """Return the items of a label: those that occur, and the others under its node of the tree."""
     members = frozenset(baskets.items[item] for item in parts.members(label).tolist())
     if parts.sizes[label] == len(members) or baskets.tree is None:
         return members
@@ -209,7 +209,7 @@ def read_studies(baskets: Baskets, file: str) -> tuple[ItemStudy, ...]:
         if not colon or not name or not rest:
             raise refusal("line_of_studies", file=file, number=number)
         if name in studies:
-            raise BadInputError(f"{file}, line {number}: the study {name!r} stands in another line already")
+            raise BadInputError(f"{file}, line {number}: the study {name!r} is in another line already")
         named = names_in(baskets, rest, mark)
         codes = named_items(baskets, named, f"{file}, line {number}")
         labels = {baskets.items[code] for code in codes} | _under(baskets, named)

@@ -1,20 +1,20 @@
 """COUNT queries with a predicate on both sides: how many records of 60 to 69 years have this code?
 
-Of a random record some items are taken, and of some random quasi-identifiers a stretch of values around the record's
-own: so every query has an answer above zero, and frequent items are asked for often, as with `item-queries`.
+Of a random record some items are drawn, and of some random quasi-identifiers an interval of values around the record's
+own. So every query has an answer above zero, and frequent items are drawn often, as with `item-queries`.
 
 Workloads of COUNT queries on baskets: how many records have all of these items?
 
-Four ways to draw them, by name, and a file of one's own:
+Four ways to draw them, by name, and your own file:
 
-- `transaction`: a random record, and random items of it: never empty, and frequent items are asked for often;
-- `uniform-items`: every item equally likely;
-- `frequency-weighted`: items as often as they occur;
-- `frequent-pairs`: random ones of the most frequent pairs;
+- `transaction`: a random record, and random items of it: never empty, and frequent items are asked for often.
+- `uniform-items`: every item equally likely.
+- `frequency-weighted`: items as often as they occur.
+- `frequent-pairs`: random ones of the most frequent pairs.
 - `file`: one query per line.
 
-Only queries that some record answers are kept, because errors are relative. Of one or two items the mean error over all
-that may be drawn is worked out (`expectation`); of more it is that of workloads that are drawn, and several of the same
+Only queries that some record answers are kept, because errors are relative. For one or two items the mean error over
+all possible queries is computed (`expectation`). For more items it is that of drawn workloads, and several of the same
 kind show how far it depends on the draw.
 """
 
@@ -60,7 +60,7 @@ class ItemQueries(Configured):
     kind: Annotated[
         Literal["transaction", "uniform-items", "frequency-weighted", "frequent-pairs", "file"], Option()
     ] = "transaction"
-    """Where the items of a query come from."""
+    """The source of the items of a query."""
 
     size: Annotated[int, Option(least=1, most=LARGEST)] = 2
     """Items in a query."""
@@ -110,7 +110,7 @@ class ItemQueries(Configured):
 
     @property
     def is_drawn(self) -> bool:
-        """Whether something was said of how queries are drawn."""
+        """Whether the drawing of queries was configured."""
         usual = {each.name: each.default for each in fields(self)}
         return any(getattr(self, name) != usual[name] for name in DRAWN)
 
@@ -242,7 +242,7 @@ class JointQueries(Configured):
     """What decides the queries."""
 
     estimator: Annotated[Literal["half", "expanded", "nonempty", "uniform"], Option()] = "half"
-    """How a reader answers from a part that stands for several items."""
+    """An analyst's answer from a part that includes several items."""
 
     sanity: Annotated[float, Option(least=0, most=1)] = 0.001
     """Errors are relative to at least this share of the records."""

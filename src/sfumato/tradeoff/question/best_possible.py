@@ -1,6 +1,6 @@
 """Bounds on the best possible answer, and bounds of a question that no release of a table satisfies.
 
-**Distance from the best possible.** Four results give it, each for a class of releases; further bounds of a question
+**Distance from the best possible.** Four results give it, each for a class of releases. Further bounds of a question
 only exclude releases, so all remain valid:
 
 - The limit (`tradeoff/limit`): no truthful release with at most this P_loss has less U_loss, whoever makes it.

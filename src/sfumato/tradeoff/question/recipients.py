@@ -195,7 +195,7 @@ class Recipient:
     meaning: str
     bounds: tuple[Bound, ...]
     epsilon: Bound
-    """The bound on a differentially private release, in place of the others, which count records of groups."""
+    """The bound on a differentially private release, instead of the others, which count records of groups."""
 
     def bounds_on(self, map_: Map) -> tuple[Bound, ...]:
         """Return the bounds that apply to a map; of persons the same number, none above their share of a group."""

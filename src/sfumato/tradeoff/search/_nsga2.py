@@ -1,7 +1,7 @@
 """NSGA-II by pymoo, with our sampling, crossover and mutation. Imported when a search begins: importing pymoo is slow.
 
-An individual is a cut vector. If a problem has several rows of facts for a vector (thresholds of suppression, or one
-for each l), it also selects a row: its place in the list, in steps of a `CHOICES`th.
+An individual is a cut vector. A problem can have several rows of facts for a vector (thresholds of suppression, or one
+for each l). Then it also selects a row: its place in the list, in steps of a `CHOICES`th.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Candidates that a tuner can propose: families of makers with one parameter, and cut vectors (Dewri et al. 2011).
 
-**Cut vectors.** If the axes are k and a loss, both can be counted without making a release: the evolutionary search
+**Cut vectors.** If the axes are k and a loss, both can be counted without making a release. The evolutionary search
 runs a few generations at a time, and new points of its archive are added to the map. For other axes each release must
 be made and measured. Then the tuner's own points are the archive: first seeds (full-domain recoding and Mondrian), then
 single steps from vectors on the frontier.
@@ -377,12 +377,8 @@ def promises(part: Any) -> tuple[str, ...]:
 LOSSES = ("loss", "generalization_loss")
 
 
-def no_bound() -> None:
-    """Know no bound."""
-
-
 def no_cuts() -> None:
-    """Propose no cut vectors."""
+    """Propose no cut vectors, and know no bound."""
 
 
 @dataclass(frozen=True)
@@ -402,7 +398,7 @@ class Proposals:
     most_cuts: int | None = None
     """The maximum number of cut vectors."""
 
-    bound: Callable[[], Decided | None] = no_bound
+    bound: Callable[[], Decided | None] = no_cuts
     """Returns a bound on what any release can have, whoever makes it, if one is known for the question."""
 
 

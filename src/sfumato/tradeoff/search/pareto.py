@@ -10,12 +10,12 @@ If every threshold of suppression counts, the search solves the stages of its pr
 on the final limit of suppression, so a larger limit finds at least as much. Threads evaluate single vectors, so their
 number does not affect the frontier: same seed, same frontier.
 
-**Seeds**, the first cut vectors of a search. They use no random numbers and do not depend on the objectives:
+**Seeds**, the first cut vectors of a search. They use no random numbers and do not depend on the objectives.
 
 - *Full-domain optima*: for several k the levels of least loss, with as much suppression as the problem allows.
 - *Mondrian's cuts*: its boxes overlap in each attribute, so they are no cut vector. But a cut is useful where many
   boxes begin. For several k each attribute is cut at the most frequent beginnings, so often that its parts are about as
-  wide as the boxes; attributes that are cut along their hierarchy get the nearest allowed set of cuts.
+  wide as the boxes. Attributes that are cut along their hierarchy get the nearest allowed set of cuts.
 """
 
 from __future__ import annotations

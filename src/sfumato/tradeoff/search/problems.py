@@ -1,9 +1,9 @@
 """Objectives of a search over cut vectors: Dewri et al.'s four problems, and any of our measures.
 
-1. weighted: no suppression; the average privacy of the records, against generalization loss;
-2. limited: groups of the least privacy are suppressed, at most a share eta of the records; the remaining privacy;
-3. free: groups below the mean privacy are suppressed; mean privacy, generalization and suppression loss;
-4. safe: (k, l)-safe with at most a share eta suppressed; k, l, and generalization loss.
+1. Weighted: no suppression; the average privacy of the records, against generalization loss.
+2. Limited: groups of the least privacy are suppressed, at most a share eta of the records; the remaining privacy.
+3. Free: groups below the mean privacy are suppressed; mean privacy, generalization and suppression loss.
+4. Safe: (k, l)-safe with at most a share eta suppressed; k, l, and generalization loss.
 
 Privacy is k, or l of a sensitive attribute by frequency (their definition 4) or by distinct values (their section 4.3).
 **Problem 4 as printed is unsound**: by their equations 8 and 9 large groups of little diversity survive, so the claimed

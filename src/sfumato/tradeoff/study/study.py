@@ -56,7 +56,8 @@ FACTS = {
 
 @dataclass(frozen=True)
 class Study:
-    """What to explore: data, candidates, scales, and measures; the first two measures are the axes of the map."""
+    """The input of an exploration: data, candidates, scales, and measures; the first two measures are the axes of the
+    map."""
 
     name: str
     data: declaration.DataDeclaration
