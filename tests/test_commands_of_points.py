@@ -91,6 +91,7 @@ BASKETS = {
     "memory": {"memory": "1GB"},
     "spill": {"spill": "h"},
     "lines": {"lines": True},
+    "person": {"source": "owned.csv", "id": "whose", "item": "what", "person": "owner"},
 }
 BASKET_CANDIDATES = {
     "anonymizer": {"anonymizers": ["pcta", "aa"]},
@@ -121,6 +122,9 @@ def here(tmp_path, monkeypatch, undrawn):
     (tmp_path / "dashes.txt").write_text("".join("-".join(own) + "\n" for own in sets))
     (tmp_path / "rows.csv").write_text(
         "whose,what\n" + "".join(f"{i},{x}\n" for i, own in enumerate(sets) for x in own)
+    )
+    (tmp_path / "owned.csv").write_text(
+        "whose,what,owner\n" + "".join(f"{i},{x},{i // 2}\n" for i, own in enumerate(sets) for x in own)
     )
     (tmp_path / "lists.json").write_text(json.dumps([{"some": own, "more": own[:1]} for own in sets]))
     (tmp_path / "tree.csv").write_text("a;ab;*\nb;ab;*\nü;cdü;*\nc;cdü;*\nd;cdü;*\n")

@@ -22,6 +22,7 @@ from sfumato.anonymizers.dp.aim import AIM
 from sfumato.anonymizers.dp.mst import MST
 from sfumato.anonymizers.dp.noise import Noise, OpenDPNoise, UnsafeSeededNoise, _gaussian, _gumbel_max, _noisy_max
 from sfumato.data.cells import Quasi, Sensitive
+from sfumato.measures.all_measures import MEASURES, Measure
 from sfumato.release.content import Budget, Guarantee, Spent, delta_of, rho_of
 
 SIZES = (4, 3, 2, 3)
@@ -550,3 +551,26 @@ def test_synthesizers_print_as_what_is_typed(text):
 def test_impossible_parameters_are_refused_at_construction(text, said):
     with pytest.raises(BadInputError, match=said):
         anonymizer(text)
+
+
+def test_a_measure_of_ones_own_is_computed_for_drawn_releases_that_it_reads(monkeypatch):
+    """One that reads noisy releases has a number for groups, boxes and drawn records; the other for groups alone."""
+    table = sfumato.read(
+        pa.table({"a": list("xyxyxxyy") * 20, "s": list("ppqqpqpq") * 20}),
+        quasi=["a"],
+        sensitive=["s"],
+        hierarchies={name: flat(list(values)) for name, values in (("a", "xy"), ("s", "pq"))},
+    )
+    for name, noisy in (("width", True), ("people", False)):
+        own = Measure(name, "utility", "lower", "2 for everybody", reads_noisy=noisy, function=lambda release: 2.0)
+        monkeypatch.setitem(MEASURES, name, own)
+    prepared = sfumato.Scales().prepare(table)
+    draws = [
+        anonymizer(name).draw(table, UnsafeSeededNoise(1))
+        for name in ("mst epsilon=1", "dp-kd-tree epsilon=1 height=1")
+    ]
+    for release in draws:
+        values = prepared.measure(release).values
+        assert values["width"] == 2.0 and "people" not in values and values["epsilon"] == 1
+    values = prepared.measure(sfumato.anonymize(table, "k-anonymity k=2")).values
+    assert values["width"] == values["people"] == 2.0

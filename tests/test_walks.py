@@ -87,7 +87,7 @@ def test_invoices(tmp_path, monkeypatch, wide):
     below = [sum(count < 5 for count in counts.values()) for counts in (single, pairs)]
     share = sum(below) / (len(single) + len(pairs))
     assert (
-        f"{share:.1%}".replace("%", " %") + f" of the sets, {below[0]} of {len(items)} single items, in fewer" in said
+        f"{share:.1%}".replace("%", " %") + f" of the sets, {below[0]} of {len(items)} single items, of fewer" in said
     )
     run("explore", "study.toml", "--out", "map", "--workers", "1")
     run("choose", "map")

@@ -8,16 +8,18 @@ A part stands between `<!-- made: WHAT -->` and `<!-- end -->`. A test runs the 
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import typer
 
 import sfumato
 from sfumato._packages import PACKAGES
 from sfumato.commands.app import app
+from sfumato.papers.claims import tally
 from sfumato.tradeoff import catalogue
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -83,9 +85,63 @@ def in_cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
+MOST_SHOWN = 220
+"""The most characters of our numbers in a cell; `results.json` has all of them."""
+
+HEADINGS = {"headline": "Headline statements", "claim": "Further statements", "check": "Checks of our own"}
+
+
+def paper(name: str) -> str:
+    """Write a paper's page from its results: the tally, what was run, the tables of statements, and the figures."""
+    results = json.loads((DOCS / "papers" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+    versions = ", ".join(f"{package} {version}" for package, version in results["versions"].items())
+    parts = [" ".join(f"**{sentence}**" for sentence in tally(results["claims"]))]
+    parts.append(
+        f"Run on {results['date']} by `{results['command']}` with {versions}. Made of: {plain(results['made_of'])}."
+    )
+    for kind, heading in HEADINGS.items():
+        claims = [claim for claim in results["claims"] if claim["kind"] == kind]
+        if claims:
+            parts += [f"## {heading}", claim_table(claims, kind)]
+    figures = sorted((DOCS / "papers" / "figures" / name).glob("*.png"))
+    parts += ["## Figures"] if figures else []
+    parts += [f"![{path.stem.replace('-', ' ')}](figures/{name}/{path.name})" for path in figures]
+    return "\n\n".join(parts)
+
+
+def claim_table(claims: list[dict[str, Any]], kind: str) -> str:
+    """Write the claims of a kind as a table: the paper's words and place, ours, the verdict and why."""
+    quotes = kind != "check"
+    names = ["the paper", "tested", "ours", "verdict"] if quotes else ["check", "ours", "verdict"]
+    lines = [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}"]
+    for claim in claims:
+        why = [f"{label}: {claim[key]}" for key, label in WHY.items() if claim[key]]
+        verdict = ". ".join([f"**{claim['verdict']}**", *why])
+        tested = f"`{claim['id']}`: {claim['claim']}"
+        printed = [f"{plain(claim['paper'])} ({claim['place']})"] if quotes else []
+        lines.append(f"| {' | '.join(map(in_cell, [*printed, tested, plain(claim['ours']), verdict]))} |")
+    return "\n".join(lines)
+
+
+WHY = {"reason": "Likely reason", "erratum": "Erratum, as we read it", "reading": "Our reading"}
+
+
+def plain(value: Any) -> str:
+    """Write numbers, lists and tables by name as a text, cut where it is long."""
+    if isinstance(value, dict):
+        text = "; ".join(f"{name}: {plain(each)}" for name, each in value.items())
+    elif isinstance(value, list):
+        text = "(" + ", ".join(map(plain, value)) + ")"
+    else:
+        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN].rpartition(' ')[0]} ..."
+
+
 def made(what: str) -> str:
     """Write one part by its name."""
     kind, _, rest = what.partition(" ")
+    if kind == "paper":
+        return paper(rest)
     if kind in (single := {"packages": packages, "reference": reference, "commands": commands, "measures": measures}):
         return single[kind]()
     if kind == "options":

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 def reproduce(
     paper: str,
     out: Path | None = None,
+    full: bool = False,
     frontier: bool = False,
     data: Annotated[list[Path] | None, typer.Option(metavar="FILE")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Reproduce a paper: its figures with our points, its claims with our numbers. Exit 1 if a required one fails."""
+    """Reproduce a paper: its figures with our points, its statements with our numbers. Exit 1 if our checks fail."""
     from sfumato.papers import PAPERS
     from sfumato.papers import reproduce as reproduced
+    from sfumato.papers.claims import KINDS, tally
     from sfumato.texts.html import need_room
 
     if paper not in PAPERS:
@@ -34,26 +36,31 @@ def reproduce(
     make_folder(folder)
     announce_first_run()
     with progress("steps") as report:
-        results = reproduced(paper, report, frontier=frontier, data=data)
+        results = reproduced(paper, report, full=full, frontier=frontier, data=data)
     files = results.write(folder)
+    claims = [claim.content() for claim in results.claims]
     if as_json:
-        print_json(
-            {"paper": paper, "claims": [claim.content() for claim in results.claims], "files": list(map(str, files))}
-        )
+        print_json({"paper": paper, "claims": claims, "files": list(map(str, files))})
     else:
-        for claim in results.claims:
+        for sentence in [*tally(claims), *([t("paper.short")] if results.made_of.get("full") is False else [])]:
+            typer.echo(sentence)
+        for claim in sorted(results.claims, key=lambda claim: KINDS.index(claim.kind)):
             _print_claim(claim)
         typer.echo(t("notice.wrote_figures", folder=folder / "results.json", files=len(files) - 1))
-    if not results.holds:
+    if not results.sound:
         raise typer.Exit(1)
 
 
 def _print_claim(claim: Claim) -> None:
-    """Print the result of a claim with its range; if it does not hold, both numbers and the reason."""
-    mark = "DOES NOT HOLD" if claim.verdict == "differs" and claim.status == "required" else claim.verdict
-    typer.echo(f"{mark:14} {claim.id:36} {claim.claim}")
-    if claim.tested_over:
-        typer.echo(f"{'':14} tested over: {claim.tested_over}")
-    if not claim.holds:
-        reason = f" ({claim.reason})" if claim.reason else ""
-        typer.echo(f"{'':14} paper: {claim.paper}; ours: {claim.ours}{reason}")
+    """Print the result of a claim with its range; if it is not reproduced, both numbers and the reason."""
+    typer.echo(f"\n{claim.verdict:11} {claim.id}: {claim.claim}")
+    lines = (
+        ("tested_over", "erratum", "reading")
+        if claim.holds
+        else ("tested_over", "ours", "reason", "erratum", "reading")
+    )
+    if claim.paper is not None and not claim.holds:
+        typer.echo(f"{'':11} {t('paper.paper', paper=claim.paper, place=claim.place)}")
+    for name in lines:
+        if (value := getattr(claim, name)) is not None:
+            typer.echo(f"{'':11} {t(f'paper.{name}', **{name: value})}")

@@ -118,11 +118,20 @@ def measure(release: Any, scales: Mapping[str, Any] | None = None) -> Measured:
         by_attribute = [measures[name] for measures in by_sensitive.values()]
         if by_attribute and not unread:  # the worst of some attributes may be better than the worst of all
             values[name] = min(by_attribute) if MEASURES[name].better == "higher" else max(by_attribute)
-    for name, declared in MEASURES.items():
-        if declared.function is not None and not (declared.needs_sensitive and release.histograms is None):
-            values[name] = declared.function(release)
+    values |= of_functions(release)
     ordered = {name: values[name] for name in MEASURES if name in values}
     return defined(release, Measured(ordered, by_sensitive, losses=losses))
+
+
+def of_functions(release: Published) -> dict[str, float]:
+    """Compute the measures that are functions of a release: of a noisy or synthetic one, those that can read it."""
+    return {
+        name: declared.function(release)
+        for name, declared in MEASURES.items()
+        if declared.function is not None
+        and (declared.reads_noisy or counts_people(release))
+        and (release.shows_sensitive or not declared.needs_sensitive)
+    }
 
 
 def _of_persons(release: Grouped, persons: GroupPersons, position: int) -> dict[str, float]:

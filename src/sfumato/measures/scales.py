@@ -31,7 +31,7 @@ from sfumato.measures.attribute_attack import Attack
 from sfumato.measures.classification.classification import Classification, ClassificationTask, worth
 from sfumato.measures.divergence import js_of_rows, kl
 from sfumato.measures.fidelity.fidelity import Fidelity, Portrait
-from sfumato.measures.groups import Measured, defined, measure
+from sfumato.measures.groups import Measured, defined, measure, of_functions
 from sfumato.measures.items.estimates import LONGEST, BasketReader, MixedReader, Questions
 from sfumato.measures.items.expectation import Expectation
 from sfumato.measures.items.linking import Linking, Persons, attacked, matching_distribution, rho, sensitive_codes
@@ -198,7 +198,8 @@ class Prepared:
 
     def _estimated(self, release: Published) -> Measured:
         """Measure what follows from groups, boxes and the estimates that they allow."""
-        measured = measure(release) if counts_people(release) else Measured(promised(release), {})
+        counted = counts_people(release)
+        measured = measure(release) if counted else Measured(promised(release) | of_functions(release), {})
         if not release.shows_sensitive:
             return measured
         look()

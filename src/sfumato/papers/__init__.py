@@ -7,7 +7,7 @@ from sfumato.errors import BadInputError
 from sfumato.papers.claims import Progress, Results
 
 PAPERS = ("li-li-2009", "brickell-shmatikov-2008", "cormode-2013", "dewri-2011", "loukides-2012")
-OPTIONS = {"frontier": ("li-li-2009",), "data": ("loukides-2012",)}
+OPTIONS = {"frontier": ("li-li-2009",), "data": ("loukides-2012", "cormode-2013")}
 """Options besides the reproduction, with the papers that have them."""
 
 
@@ -17,7 +17,7 @@ def reproduce(paper: str, progress: Progress | None = None, **options: Any) -> R
         raise BadInputError(f"unknown paper {paper!r}; there are {', '.join(PAPERS)}")
     given = {name: value for name, value in options.items() if value}
     for name in given:
-        if paper not in OPTIONS.get(name, ()):
+        if name != "full" and paper not in OPTIONS.get(name, ()):
             raise BadInputError(
                 f"--{name} belongs to {' and '.join(OPTIONS.get(name, ())) or 'no paper'}, not to {paper}"
             )

@@ -9,6 +9,12 @@ from sfumato.papers.claims import Figure, Inset
 
 PALETTE = ["#2f6f9f", "#c8702b", "#3d8b5f", "#9b4a7a", "#6b6b6b", "#a38a2d", "#4f9aa8", "#b04a4a"]
 PALETTE += ["#7d6bb5", "#d8a03c", "#7fb069", "#c98bb0"]
+SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "triangle-right", "triangle-left"]
+"""The marks of series, so that they are told apart without colours; crosses are the paper's."""
+
+MOST_LABELS = 14
+"""The most points of a curve whose parameters are printed beside them."""
+
 INK = "#222"
 """The colour of the paper's own points and of the limit."""
 
@@ -122,13 +128,18 @@ def _series(figure: Figure, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     scale = alt.Scale(domain=list(marked), range=colors)
     color = alt.Color("label:N", title=None, scale=scale, legend=alt.Legend(labelLimit=0, symbolOpacity=1))
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y, color=color)
-    marks = base.transform_filter("datum.marks").mark_point(filled=True, size=45)
+    drawn = [shape for shape, _ in zip(cycle(SHAPES), marked, strict=False)]
+    shape = alt.Shape("label:N", title=None, scale=alt.Scale(domain=list(marked), range=drawn))
+    marks = base.transform_filter("datum.marks").mark_point(filled=True, size=50).encode(shape=shape)
     layers = [
         base.mark_line(strokeWidth=1.5, opacity=0.8)
         .encode(order="order:Q")
         .transform_filter("datum.line && datum.marks"),
         marks.encode(opacity=alt.Opacity("ink:Q", scale=None, legend=None)),
     ]
+    if all(len(curve.points) <= MOST_LABELS or not curve.marks for curve in figure.curves):
+        named = base.transform_filter("datum.marks && isNumber(datum.parameter)")
+        layers.append(named.mark_text(fontSize=8, dx=4, dy=7, align="left").encode(text="parameter:Q"))
     if not all(curve.marks for curve in figure.curves):
         layers.append(base.transform_filter("!datum.marks").mark_line(strokeDash=[5, 4]).encode(order="order:Q"))
     return layers

@@ -1,56 +1,98 @@
-"""The results of a reproduction: claims of the paper with our numbers, and the figures as series.
+"""The results of a reproduction: statements of the paper with our numbers, checks of our own, and the figures.
 
-A claim holds or differs over some range (`tested_over`: parameters, an interval of an axis). If no release is in the
-range, it is not tested (`holds` is None), which for a required claim is a failure, because nothing confirms it.
-`all_of` judges several comparisons this way. If the paper has no value (`paper` is None), ours is shown and nothing is
-claimed.
+A claim is a statement of the paper: `paper` is its number or a quotation, `place` where it is printed. It is reproduced
+or differs over some range (`tested_over`: parameters, an interval of an axis); if no release is in the range, it is not
+tested (`holds` is None). A headline is a statement of the abstract or the conclusions. A check is ours: it follows from
+a theorem, or from how the reproduction is made, so it says nothing of the paper, and a failed one is our error.
+`all_of` judges several comparisons this way.
 """
 
+import platform
+import shlex
+import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
 from sfumato.config.documents import json_text
+from sfumato.texts.catalogue import counted, listed, t
 
 Progress = Callable[[int, int, str], None]
 """Called after each step with the numbers of done and all steps, and the last one's name."""
 
+KINDS = ("headline", "claim", "check")
+VERDICTS = ("reproduced", "differs", "not tested", "holds", "fails", "shown")
+PACKAGES = ("sfumato", "numpy", "scikit-learn", "pymoo")
+"""The packages whose versions may change numbers."""
+
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of a paper, its value there and here."""
+    """One statement of a paper with its value there and here, or a check of our own."""
 
     id: str
     claim: str
+    """The statement as it is tested here."""
+
     paper: Any
+    """What is printed there: a number, or one sentence in its words."""
+
     ours: Any
     holds: bool | None
-    """None: not tested, because the claim's range is empty, or the paper has no value."""
+    """None: not tested, because the claim's range is empty; or a number of ours that is only shown."""
 
-    status: str = "required"
-    """required: the reproduction fails without it; reported: shown with our number and the likely reason."""
+    kind: Literal["headline", "claim", "check"] = "claim"
+    place: str | None = None
+    """Where the paper prints it."""
 
     reason: str | None = None
+    """Why ours probably differs."""
+
+    erratum: str | None = None
+    """What we believe to be an error of the paper, and why."""
+
+    reading: str | None = None
+    """What we had to choose, because the paper leaves it open."""
+
     tested_over: str | None = None
     """The range over which the claim was tested, if it is not the claim's whole range."""
 
     def __post_init__(self) -> None:
-        if self.paper is None and (self.holds is not None or self.status == "required"):
-            raise ValueError(f"{self.id}: without a value of the paper a number is shown, it holds nothing")
+        if (self.kind == "check") != (self.paper is None) or (self.paper is None) != (self.place is None):
+            raise ValueError(f"{self.id}: a statement has the paper's words and their place, a check has neither")
 
     @property
-    def verdict(self) -> Literal["holds", "differs", "not tested", "shown"]:
+    def verdict(self) -> Literal["reproduced", "differs", "not tested", "holds", "fails", "shown"]:
         """The result in a word."""
-        if self.paper is None:
-            return "shown"
-        return "not tested" if self.holds is None else "holds" if self.holds else "differs"
+        if self.kind == "check":
+            return "shown" if self.holds is None else "holds" if self.holds else "fails"
+        return "not tested" if self.holds is None else "reproduced" if self.holds else "differs"
 
     def content(self) -> dict[str, Any]:
         """Return the entry of `results.json`."""
         return {**asdict(self), "verdict": self.verdict}
+
+
+def tally(claims: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Count the verdicts of entries of `results.json`, a sentence for each kind that there is."""
+    found: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
+    for claim in claims:
+        of_kind = found[claim["kind"]]
+        of_kind[claim["verdict"]] = of_kind.get(claim["verdict"], 0) + 1
+    return [
+        t(
+            "paper.tally",
+            number=counted(sum(of_kind.values()), t(f"paper.{kind}"), t(f"paper.{kind}s")),
+            each=listed(f"{of_kind[name]} {t(f'paper.verdicts.{name}')}" for name in VERDICTS if name in of_kind),
+        )
+        for kind, of_kind in found.items()
+        if of_kind
+    ]
 
 
 class ClaimRows:
@@ -69,7 +111,7 @@ class ClaimRows:
 
     def __call__(self, id: str, ours: Any, holds: bool | Callable[[Any], bool | None] | None, **more: Any) -> Claim:
         """Make a claim; `holds` may be a function of the paper's value."""
-        fields = {"paper": None, **self.rows[id], **more}
+        fields = {"paper": None, **self.rows[id], **{name: value for name, value in more.items() if value is not None}}
         return Claim(id=id, ours=ours, holds=holds(fields["paper"]) if callable(holds) else holds, **fields)
 
 
@@ -160,24 +202,34 @@ class Results:
     more: Mapping[str, Any] = field(default_factory=dict)
     """Further entries of `results.json`, by key."""
 
+    made_of: Mapping[str, Any] = field(default_factory=dict)
+    """Digests of the data with their hierarchies, seeds and settings."""
+
     @property
-    def holds(self) -> bool:
-        """Whether every required claim was tested and holds."""
-        return all(claim.holds is True for claim in self.claims if claim.status == "required")
+    def sound(self) -> bool:
+        """Whether none of our own checks fails."""
+        return not any(claim.verdict == "fails" for claim in self.claims)
+
+    def content(self) -> dict[str, Any]:
+        """Return `results.json`: what was made of what, when and by which versions, the claims, and the figures."""
+        return {
+            "paper": self.paper,
+            "date": datetime.now(UTC).date().isoformat(),
+            "command": shlex.join(["sfumato", *sys.argv[1:]]),
+            "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+            "made_of": dict(self.made_of),
+            "claims": [claim.content() for claim in self.claims],
+            "figures": {figure.name: [asdict(curve) for curve in figure.series] for figure in self.figures},
+            **self.more,
+        }
 
     def write(self, folder: Path) -> list[Path]:
         """Write `results.json` and one picture per figure."""
         from sfumato.papers.charts import draw  # importing Altair is slow
 
         folder.mkdir(parents=True, exist_ok=True)
-        content = {
-            "paper": self.paper,
-            "claims": [claim.content() for claim in self.claims],
-            "figures": {figure.name: [asdict(curve) for curve in figure.series] for figure in self.figures},
-            **self.more,
-        }
         written = [folder / "results.json"]
-        written[0].write_text(json_text(content), encoding="utf-8")
+        written[0].write_text(json_text(self.content()), encoding="utf-8")
         for figure in self.figures:
             path = folder / f"figure-{figure.name}.png"
             draw(figure).save(str(path), format="png", scale_factor=2)
