@@ -2,8 +2,7 @@
 
 **Cut vectors.** If the axes are k and a loss, both can be counted without making a release. The evolutionary search
 runs a few generations at a time, and new points of its archive are added to the map. For other axes each release must
-be made and measured. Then the tuner's own points are the archive: first seeds (full-domain recoding and Mondrian), then
-single steps from vectors on the frontier.
+be made and measured; that is only done if a plan names the cut vectors, their solver or their problem.
 
 **Families.** A family is a maker, a requirement, a form and a suppression limit. Its parameter is the number that
 controls strictness: k, l, t, ... of the requirement, or a number of the maker, such as epsilon of a mechanism or k of
@@ -14,14 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from sfumato.anonymizers import anonymizer
 from sfumato.anonymizers.anonymizer import Dial, ReleaseMaker, largest_within, loss_of, size_dial
-from sfumato.anonymizers.cut_vector.cut_vector import Bits, CutSpace, CutVector
+from sfumato.anonymizers.cut_vector.cut_vector import CutVector
 from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, candidate_maker
 from sfumato.anonymizers.items.items_of_groups import NoMerging, merging
 from sfumato.data.cells import Sensitive, find_sensitive
@@ -39,8 +36,7 @@ from sfumato.tradeoff.question.best_possible import Decided
 from sfumato.tradeoff.question.question import SHARE, Bound
 from sfumato.tradeoff.question.recipients import ABOUT_HIDING
 from sfumato.tradeoff.search._enumeration import Enumeration, Frontier
-from sfumato.tradeoff.search._variation import mutate, tree_of
-from sfumato.tradeoff.search.pareto import NSGA2, Search, search_of, seeds
+from sfumato.tradeoff.search.pareto import NSGA2, Search, search_of
 from sfumato.tradeoff.search.problems import MeasuredProblem, Problem2
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.grids import ends
@@ -62,7 +58,7 @@ GENERATIONS = 10
 
 POPULATION = 60
 PATIENCE = 60
-"""Steps without gain after which no further one is tried until the frontier moves."""
+"""Steps without gain after which no further one is tried."""
 
 SUPPRESSED = (0.0, 0.05)
 """The limits on suppression if the study has no candidates."""
@@ -82,7 +78,7 @@ class CountedCuts:
     proposed: int = 0
     whole: Frontier | None = None
 
-    def next(self, gain: Gain, known: Iterable[Candidate], frontier: Sequence[Candidate], most: int) -> list[Candidate]:
+    def next(self, gain: Gain, known: Iterable[Candidate], most: int) -> list[Candidate]:
         """Continue the search, and return the candidates with the largest exact gain.
 
         If the problem does not measure the axes, the gain is unknown before a release is made. Then the result is
@@ -120,70 +116,8 @@ class CountedCuts:
         """The frontiers of all cuts of the space, once the enumeration is complete."""
         return self.search.decided
 
-    def moved(self) -> None:
-        """Ignore that the frontier has moved; counted values do not depend on it."""
 
-
-@dataclass
-class SteppedCuts:
-    """Steps from cut vectors on the frontier, for measured axes."""
-
-    space: CutSpace
-    wanted: requirements.Requirement
-    suppress: float
-    first: list[Bits]
-    vectors: dict[Candidate, Bits] = field(default_factory=dict)
-    steps: int = 0
-    idle: int = 0
-
-    def __post_init__(self) -> None:
-        self._tree = tree_of(self.space)
-
-    def candidate(self, vector: Bits) -> Candidate:
-        """Return the candidate that publishes a vector."""
-        one = Candidate(CutVector(self.space.text(vector)), self.wanted, suppress=self.suppress)
-        self.vectors.setdefault(one, vector)
-        return one
-
-    def next(self, gain: Gain, known: Iterable[Candidate], frontier: Sequence[Candidate], most: int) -> list[Candidate]:
-        """Return seeds first, then steps from the frontier, each drawn with its own seed."""
-        tried, chosen = set(known), list[Candidate]()
-        while self.first and len(chosen) < most:
-            one = self.candidate(self.first.pop(0))
-            if one not in tried:
-                chosen.append(one)
-        origins = [one for one in frontier if one in self.vectors] or [one for one in self.vectors if one in tried]
-        while len(chosen) < most and origins and self.idle < PATIENCE:
-            self.steps += 1
-            self.idle += 1
-            step = self._step(self.vectors[origins[self.steps % len(origins)]])
-            if step is not None and step not in tried and step not in chosen:
-                chosen.append(step)
-        return chosen
-
-    def _step(self, vector: Bits) -> Candidate | None:
-        """Change a vector in about one attribute; None if it is unchanged."""
-        changed = vector[None].copy()
-        attributes = len(self.space.attributes)
-        rolls = np.random.default_rng(self.steps).random((1, attributes, 3))
-        rolls[0, int(rolls[0, 0, 1] * attributes) % attributes, 0] = 0.0
-        mutate(changed, self._tree, rolls, 1 / (2 * attributes))
-        return None if (changed[0] == vector).all() else self.candidate(changed[0])
-
-    @property
-    def decided(self) -> tuple[Decided, ...]:
-        """Empty: not all cuts are tried."""
-        return ()
-
-    def moved(self) -> None:
-        """Note that the frontier has moved, so steps are worth trying again."""
-        self.idle = 0
-
-
-Cuts = CountedCuts | SteppedCuts
-
-
-def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None) -> Cuts | None:
+def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None) -> CountedCuts | None:
     """Return the proposer of cut vectors for a study on its axes; None if releases may not be generalized."""
     plan = study.search or SearchPlan()
     makers = ((one, one.anonymizer) for one in study.candidates_of(table))
@@ -199,9 +133,9 @@ def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None
         default=2,
     )
     wanted = plan.joined(requirements.KAnonymity(max(least, 2)))
-    wanted = wanted if table.roles.person is None else wanted.by_persons
     given = plan.wanted(study.scales)
-    if given is None and (plan.solver is not None or plan.exact is not None) and not is_counted(axes):
+    named = plan.solver is not None or plan.exact is not None or CutVector.name in plan.makers
+    if given is None and named and not is_counted(axes) and table.roles.person is None:
         given = MeasuredProblem(", ".join(axes), str(wanted), suppress, study.scales)
     if given is not None:
         return CountedCuts(search_of(table, given, space, plan.nsga2, workers, plan.exact), plan, axes)
@@ -212,8 +146,7 @@ def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None
             return CountedCuts(Enumeration(table, problem, space, workers), plan, axes)
         solver = plan.nsga2 or NSGA2(population=POPULATION, generations=1_000_000)
         return CountedCuts(Search(table, problem, space, solver, workers, stages=plan.solver is not None), plan, axes)
-    made = seeds(table, space, suppress)
-    return SteppedCuts(space, wanted, suppress, list(made))
+    return None
 
 
 def is_counted(axes: Sequence[str]) -> bool:
@@ -392,7 +325,7 @@ class Proposals:
     straight: tuple[Any, ...] = ()
     """Candidates that answer a question directly."""
 
-    cuts: Callable[[], Cuts | None] = no_cuts
+    cuts: Callable[[], CountedCuts | None] = no_cuts
     """Returns the search over cut vectors, which takes a while to start."""
 
     most_cuts: int | None = None
