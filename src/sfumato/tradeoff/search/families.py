@@ -135,11 +135,12 @@ def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None
     wanted = plan.joined(requirements.KAnonymity(max(least, 2)))
     given = plan.wanted(study.scales)
     named = plan.solver is not None or plan.exact is not None or CutVector.name in plan.makers
-    if given is None and named and not is_counted(axes) and table.roles.person is None:
+    counted = is_counted(axes) and plan.required is None
+    if given is None and named and not counted and table.roles.person is None:
         given = MeasuredProblem(", ".join(axes), str(wanted), suppress, study.scales)
     if given is not None:
         return CountedCuts(search_of(table, given, space, plan.nsga2, workers, plan.exact), plan, axes)
-    if is_counted(axes) and plan.required is None and table.roles.person is None:
+    if counted and table.roles.person is None:
         loss = next(name for name in axes if name != "k")
         problem = Problem2(suppress, minimize=loss)  # type: ignore[arg-type]
         if plan.exact or (plan.exact is None and plan.solver is None and space.count <= FEW_VECTORS):
