@@ -17,7 +17,7 @@ from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.data.reading import Table
 from sfumato.release.release import Form, Release
 from sfumato.requirements.requirement import Requirement
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.cancellation import check_cancelled
 
 GATE = "GATE_OF_HELD_RUNS"
 HELD = """
@@ -39,7 +39,7 @@ class Held(Mondrian):
         for _ in range(12_000):
             if Path(os.environ[GATE]).exists():
                 return super().release(table, requirement, form, budget)
-            look()
+            check_cancelled()
             time.sleep(0.05)
         raise TimeoutError
 

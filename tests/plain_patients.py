@@ -129,7 +129,7 @@ def may_be(record: Record, quasi: Sequence[str], known: Iterable[str], stands: R
 def candidates(
     records: Sequence[Record], person: Record, known: Iterable[str], stands: Reading, covering: Covers
 ) -> int:
-    """Count the records that fit who knows a person's quasi-identifiers and some items."""
+    """Count the records that fit an attacker who knows a person's quasi-identifiers and some items."""
     alike = [record for record in records if may_be(record, person[0], (), stands, covering)]
     published = frozenset(item for _, row in alike for text in row for item in stands[text])
     helpful = [item for item in known if item in published]

@@ -17,14 +17,23 @@ import sfumato
 from plain_persons import WORKED
 from sfumato import MEASURES, BadInputError, Scales, Study, anonymizer, flat, numeric, read, requirement
 from sfumato.anonymizers.dp.noise import UnsafeSeededNoise
-from sfumato.anonymizers.external.external import BroughtFunction
+from sfumato.anonymizers.external.external import ExternalFunction
 from sfumato.data.dataset import RemainingTable, held_out
 from sfumato.measures.all_measures import ATTACK_MEASURES
 from sfumato.measures.attacks import membership as shadow
 from sfumato.measures.attacks._persons import PersonRecords
 from sfumato.measures.attacks._view import View
 from sfumato.measures.attacks.advantage import Advantage, Rate, worst_of
-from sfumato.measures.attacks.anonymeter import Predicates, growth, inference, multivariate, two_sources, univariate
+from sfumato.measures.attacks.anonymeter import (
+    Predicates,
+    growth,
+    inference,
+    linkability,
+    linked_by_one,
+    multivariate,
+    two_sources,
+    univariate,
+)
 from sfumato.measures.attacks.attacks import Attacks
 from sfumato.measures.attacks.membership import ShadowAttack, Suspects, area, best_threshold, membership, proved_bound
 from sfumato.measures.attacks.record_linkage import (
@@ -149,7 +158,7 @@ def test_the_worst_attack_counts_only_what_was_tried_often_and_its_interval_allo
 def test_an_attack_that_is_no_better_than_not_looking_says_so():
     advantage = Advantage("inference", Rate(20, 200), Rate(10, 200), naive=Rate(30, 200), on="illness")
     assert advantage.cautions == [
-        "inference (illness) is no better than guessing without looking, so it tells nothing of this release"
+        "inference (illness) is no better than guessing without looking, so it is no evidence about this release"
     ]
 
 
@@ -628,6 +637,32 @@ def test_two_sources_share_all_columns_and_the_most_telling_go_to_different_ones
     assert sorted(first + second) == [0, 1, 2, 3, 4] and 1 in first and 3 in second
 
 
+@given(st.integers(0, 10**6))
+@tries(60)
+def test_linked_is_who_has_one_nearest_record_by_both_halves(seed):
+    """By plain sets: all nearest records of the one half, those of the other, and exactly one in both."""
+    random = np.random.default_rng(seed)
+    released, targets = (random.integers(0, 4, (n, 5)) * 0.3 for n in (int(random.integers(1, 15)), 6))
+    sources = [0, 3], [1, 2, 4]
+
+    def closest(target, source):
+        apart = [sum(min(abs(target[a] - row[a]), 1.0) for a in source) for row in released]
+        return {j for j, far in enumerate(apart) if far <= min(apart) + 1e-9}
+
+    plain = [len(closest(target, sources[0]) & closest(target, sources[1])) == 1 for target in targets]
+    halves = [np.ascontiguousarray(rows[:, source]) for rows in (targets, released) for source in sources]
+    assert linked_by_one(*halves).tolist() == plain
+
+
+def test_unique_records_of_few_values_are_linked_in_the_original_and_not_in_a_stranger():
+    """Every combination of 4 columns of 4 values once: hundreds tie by each half, and one fits both."""
+    grid = np.array(list(np.ndindex(4, 4, 4, 4)), float) * 2
+    random = np.random.default_rng(1)
+    there, elsewhere = grid[::2], grid[1::2]
+    found = linkability(there, elsewhere, there, ([0, 1], [2, 3]), random)
+    assert found.attack.share == 1 and found.control.share == 0 and found.value == 1
+
+
 def test_a_copy_is_linked_and_inferred_by_plain_python_where_every_half_is_alone():
     """Two telling halves, a secret that is noise: a copy links and tells everybody, and nobody of the control."""
     random = np.random.default_rng(2)
@@ -907,7 +942,7 @@ def test_a_function_is_called_again_on_the_records_that_are_left_and_sees_no_oth
         handed.append(frame)
         return frame
 
-    maker = BroughtFunction(function=copied, records="synthetic")
+    maker = ExternalFunction(function=copied, records="synthetic")
     attacked = Attacks(number=100, seed=5).prepare(table)
     outcome = attacked.attacked([maker.anonymize(table, NOTHING)], lambda part, turn: [maker.anonymize(part, NOTHING)])
     assert maker.remakes and not replace(maker, id="income", records="people").remakes

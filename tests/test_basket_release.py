@@ -139,7 +139,7 @@ def test_parquet_holds_lists_and_long_holds_pairs(tmp_path: Path) -> None:
     [
         (["{a, b}"] * 5, "5 records, the original 6"),
         (["{a, b},{c, e},{d, g},f"] * 6, "cannot come"),
-        (["z"] * 6, "stands for no item"),
+        (["z"] * 6, "corresponds to no item"),
     ],
 )
 def test_a_file_that_is_not_of_this_original(tmp_path: Path, lines: list[str], said: str) -> None:
@@ -231,7 +231,7 @@ def test_the_risk_of_the_promise_is_that_of_the_protected_sets(tmp_path: Path, m
     assert ended.returncode == 0, ended.stderr
     yours = json.loads(Path("p.csv.certificate.json").read_text())
     public = json.loads(Path("p.csv.certificate-public.json").read_text())
-    assert yours["for_your_eyes"]["measures"]["protected_risk"] == measures["protected_risk"]
+    assert yours["internal"]["measures"]["protected_risk"] == measures["protected_risk"]
     assert "protected_risk" not in public["measures"]  # the file alone does not tell it
 
 
@@ -445,7 +445,7 @@ def test_pieces_recode_nothing_new() -> None:
     release = anonymize_baskets(baskets_of(rows), "k-anonymity k=4", "partition")
     assert len(release.recodings) > 1
     ended = run("apply", mapping_file(release, "k-anonymity k=4"), "new.txt", "--to", "out.csv")
-    assert ended.returncode == 2 and "no rule says to which one a new record belongs" in ended.stderr
+    assert ended.returncode == 2 and "no rule assigns a new record to one" in ended.stderr
 
 
 @pytest.mark.parametrize("wrong", [{"published": 7}, {"pieces": None}, {"requirement": "x"}, {"schema": 1}])
@@ -619,7 +619,7 @@ def test_check_counts_customers_and_apply_needs_their_column(shop: Path) -> None
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        ("a b\nc d\n", [], "a list of items without other columns does not say whose it is"),
+        ("a b\nc d\n", [], "a list of items without other columns does not identify its person"),
         ("i,p,x\n1,A,a\n1,B,b\n", ["--id", "i", "--item", "x"], "the rows with i '1' name several persons in 'p'"),
         ("i,p,x\n1,A,a\n2,,b\n", ["--id", "i", "--item", "x"], "'p' is missing in some rows"),
         ("i,q,x\n1,A,a\n2,B,b\n", ["--id", "i", "--item", "x"], "there is no column 'p'"),

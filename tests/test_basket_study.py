@@ -296,14 +296,14 @@ def test_a_release_is_certified_on_its_file(
     certificates = done.files[1 + len(legend) :]
     own, public = (json.loads(certificates[i].read_text()) for i in (0, 2))
     for measure in ("itemset_risk", "least_support", "ncp", "ul"):  # of the file, or of the map where it is local
-        assert own["for_your_eyes"]["measures"][measure] == pytest.approx(point.measures[measure])
+        assert own["internal"]["measures"][measure] == pytest.approx(point.measures[measure])
     promised = own["promise"]["parts"][0]["in_words"]
     about = {warning["about"] for warning in own["warnings"]}
     assert {"what the rest of a record tells", "sensitive items"} <= about
     if maker != "partition":
         assert promised.startswith("someone who knows any two items of a person") and "more known items" in about
     assert "found" in next(w for w in own["warnings"] if w["about"] == "sensitive items")
-    assert not {"suppressed", "input", "study", "details", "for_your_eyes"} & set(public)
+    assert not {"suppressed", "input", "study", "details", "internal"} & set(public)
     assert set(public["measures"]) == {"itemset_risk", "itemset_risk_99", "itemset_risk_95", "least_support"}
     assert not any("found" in warning for warning in public["warnings"])
     assert str(shop) not in certificates[2].read_text() + certificates[3].read_text()
@@ -424,7 +424,7 @@ def test_check_says_how_risky_baskets_are(shop: Path) -> None:
     assert [n for n, _ in told["weakest"]] == sorted(counts.values())[:8]
     assert set(told["alone"]) == {"1", "2", "3", "4"} and told["alone"]["1"] <= told["alone"]["4"]
     said = run("check", str(shop / "map" / "study.toml"))
-    assert "can be explored" in said and "How easily is a record found" in said
+    assert "can be explored" in said and "How easily can an attacker" in said
 
 
 def test_check_finds_candidates_that_cannot_be_made(shop: Path, tmp_path: Path) -> None:
@@ -491,7 +491,7 @@ def test_a_certificate_speaks_of_as_many_known_items_as_its_promise(shop: Path, 
     done = publish_point(tmp_path / "map", point.id, tmp_path / "r.csv")
     content = json.loads(done.files[1].read_text())
     assert content["measures"]["least_support"] >= 4 > point.measures["least_support"]
-    assert content["for_your_eyes"]["measures"]["match_least"] >= 4
+    assert content["internal"]["measures"]["match_least"] >= 4
     meaning = next(own["text"] for own in content["meanings"] if own["name"] == "What an attacker knows")
     assert "any one item of a person" in meaning
 

@@ -529,12 +529,12 @@ def test_a_table_is_checked_in_words(here, monkeypatch):
     ended = ran(monkeypatch, "check", "t.csv", *words)
     assert ended.exit_code == 0, ended.stderr
     for said in (
-        "t.csv: 5 records; an outsider may know age and zip.",
+        "t.csv: 5 records; an attacker may know age and zip.",
         "3 records (60.0 %) are alone with theirs",
         "100.0 % in groups of fewer than 11 (risk above 0.09, the threshold of EMA policy 0070 and Health Canada)",
         "By 'id', 1 of 4 persons has several records (up to 2).",
         "1 group of several records is filled by one person alone",
-        "Seen as a sample of a population of 78 (by the sampling weights in 'w')",
+        "As a sample of a population of 78 (by the sampling weights in 'w')",
         "3 households by 'home': 1 with 1 member, 2 with 2 members.",
         "zip is the same within every household, where known: by it 1 household is unique",
     ):

@@ -194,7 +194,7 @@ def test_what_the_file_alone_cannot_confirm_rests_on_the_publisher_and_is_said(t
     assert all("against the unpublished table" in part["checked"] for part in parts[1:])
     assert "against the unpublished table" in certificate_files(path)[3].read_text(encoding="utf-8")
     assert outside["measures"]["t_equal"] == pytest.approx(0.15)
-    assert own["for_your_eyes"]["measures"]["t_equal"] == pytest.approx(0.1)
+    assert own["internal"]["measures"]["t_equal"] == pytest.approx(0.1)
     promised = wanted.replace("k=3", "k=10")  # the smallest published group has ten records
     assert outside["verify"][-1] == "k-anonymity k=10" and own["verify"][-1] == promised
     assert "t_ordered" not in outside["measures"]  # by the declared order, which the file does not show

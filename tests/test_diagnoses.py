@@ -127,7 +127,7 @@ def test_a_node_supports_the_study_of_that_node_and_no_other(tmp_path):
     ("text", "message"),
     [
         ("a b", "a name, a colon and its items"),
-        ("s: a\ns: b", "stands in another line"),
+        ("s: a\ns: b", "is in another line"),
         ("s: q", "'q' is in no basket"),
     ],
 )
@@ -200,7 +200,7 @@ def test_the_command_makes_what_it_says(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((), "say what may be known"),
+        ((), "name the attacker's knowledge"),
         (("--rare", "2", "--groups", "1"), "write two files"),
         (("--chapter", "x"), "there is no tree of items"),
         (("--visits", "absent.csv"), "absent.csv"),

@@ -348,7 +348,9 @@ def test_a_missing_value_that_is_left_out_does_not_show():
 def test_a_value_with_the_name_of_a_group_is_told_to_the_publisher():
     rows = pa.table({"country": ["Germany", "France", "Poland", "Japan", "Europe"] * 3})
     notices = read(rows, quasi=["country"]).notices
-    assert any("'Europe', which is a group's name too" in notice and "'Europe (group)'" in notice for notice in notices)
+    assert any(
+        "'Europe', which is also the name of a group" in notice and "'Europe (group)'" in notice for notice in notices
+    )
     assert not any("group's name" in notice for notice in read(rows.slice(0, 4), quasi=["country"]).notices)
 
 
@@ -388,7 +390,7 @@ def test_differential_privacy_refuses_bounds_that_a_draft_took_from_the_records(
     assert table.hierarchies["age"].observed and table.hierarchies["birth date"].observed
     assert text.count("observed = true") == text.count("take `observed` out") >= 2
     table = with_roles(table.engine, Roles(("age", "birth date"), ("diagnosis",)), table.hierarchies, "value")
-    named = r"columns 'age', 'birth date' and 'diagnosis' were taken from the records.* take out observed = true"
+    named = r"columns 'age', 'birth date' and 'diagnosis' were taken from the records.* remove observed = true"
     with pytest.raises(BadInputError, match=named):
         sfumato.draw(table, "dp-kd-tree epsilon=1 height=2")
 

@@ -243,7 +243,7 @@ def test_how_many_records_were_not_counted_is_told_to_the_publisher_alone(text, 
 
 def test_a_person_column_needs_a_contribution_and_the_other_way_round():
     table, alone = table_of(ALWAYS), table_of(ALWAYS, person=None)
-    with pytest.raises(BadInputError, match=r"\(--person who\).+say how many of one person.+contribution=3"):
+    with pytest.raises(BadInputError, match=r"\(--person who\).+the most records of one person.+contribution=3"):
         sfumato.draw(table, "mst epsilon=1")
     with pytest.raises(BadInputError, match=r"name the column that says whose record it is \(--person COLUMN\)"):
         sfumato.draw(alone, "mst epsilon=1 contribution=3")

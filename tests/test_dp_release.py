@@ -225,8 +225,8 @@ def test_a_page_escapes_what_it_shows(published):
     bad = "<script>alert(1)</script>"
     content["columns"]["quasi"] = [bad]
     content["promise"]["differential_privacy"]["public"] = [bad]
-    content["files"][0]["name"] = content["for_your_eyes"]["input"]["table"] = bad
-    content["for_your_eyes"]["notices"] = [bad]
+    content["files"][0]["name"] = content["internal"]["input"]["table"] = bad
+    content["internal"]["notices"] = [bad]
     assert bad not in certificate_page(content)
 
 
@@ -250,9 +250,9 @@ def test_the_public_certificate_tells_nothing_of_the_records(explored, published
     digest = sfumato.read_map(explored / "map").about["digest"]
     for point, path, _ in published:
         own = read_certificate(certificate_files(path)[0])
-        assert own["for_your_eyes"]["input"]["records"] == RECORDS
-        assert own["for_your_eyes"]["input"]["sha256"] == digest
-        assert own["for_your_eyes"]["measures_on_the_map"] == pytest.approx(dict(point.measures))
+        assert own["internal"]["input"]["records"] == RECORDS
+        assert own["internal"]["input"]["sha256"] == digest
+        assert own["internal"]["measures_on_the_map"] == pytest.approx(dict(point.measures))
         content = json.loads(certificate_files(path)[2].read_text(encoding="utf-8"))
         assert (
             set(content) == PUBLIC - {"boxes" if "tables" in content else "tables"} and content["for"] == "the public"
@@ -414,7 +414,10 @@ def test_epsilon_in_words_is_what_bayes_says():
         said = promise_in_words(epsilon)
         assert f"{odds:.3g} times" in said
         assert f"{100 * odds / (1 + odds):.3g} % sure by this file" in said
-        assert f"values the person has there, at most {100 * odds**2 / (1 + odds**2):.3g} %" in said
+        assert (
+            f"values the person has there, the attacker can become at most {100 * odds**2 / (1 + odds**2):.3g} %"
+            in said
+        )
     assert "10^434 times" in promise_in_words(1000.0) and "100 % (as good as)" in promise_in_words(1000.0)
 
 
@@ -549,10 +552,10 @@ def test_audit_checks_the_file_and_promises_no_frequency(published, tmp_path):
     outside = certificate_files(path)[2]
     code, out, err = run("audit", path, "--certificate", outside)
     assert code == 0 and err == "" and "is exactly the file" in out and "epsilon 1" in out
-    assert "Nothing that stands in a file can prove" in out and "smallest" not in out
+    assert "Nothing in a file can prove" in out and "smallest" not in out
     code, out, _ = run("audit", path, *TABLE, "--certificate", outside, "--json")
     assert code == 0 and json.loads(out)["promise"]["differential_privacy"]["epsilon"] == 1
-    refused(run("audit", path, "--certificate", outside, "--require", "k-anonymity k=2"), "can neither hold nor fail")
+    refused(run("audit", path, "--certificate", outside, "--require", "k-anonymity k=2"), "can neither pass nor fail")
     other = tmp_path / path.name
     other.write_bytes(path.read_bytes() + b"1,f,flu\n")
     refused(run("audit", other, "--certificate", outside), "is not the file that")

@@ -183,7 +183,7 @@ def test_every_record_of_a_region_and_value_is_as_likely_to_be_exchanged():
         ("t-closeness t=0.1 distance=js", "generalization", "use --form bucketization"),
         ("t-closeness t=0.1 distance=ordered", "bucketization", "distance=js or distance=equal"),
         ("l-diversity l=2 variant=distinct", "bucketization", "delta-disclosure and beta-likeness"),
-        ("k-anonymity k=5", "bucketization", "says nothing of sensitive values"),
+        ("k-anonymity k=5", "bucketization", "does not restrict sensitive values"),
     ],
 )
 def test_what_does_not_work_is_refused_with_what_does(requirement, form, said):

@@ -179,13 +179,13 @@ def test_choose_says_what_a_draw_cannot_tell_apart() -> None:
             by_hand.append(point)
     assert rivals == by_hand and rivals
     said = "\n".join(choice_lines(choice, map_, "command"))
-    assert "What it cannot be told from" in said and rivals[0].id in said
+    assert "What it cannot be distinguished from" in said and rivals[0].id in said
     assert choice_values(choice, map_)["not_told_apart"] == [rival.id for rival in rivals]
     reply = map_.ask("query_utility within itemset_risk 0.25")
     values = reply_values(reply, map_, Path("folder"))
     assert values["answer"]["id"] == choice.point.id and values["not_told_apart"] == [rival.id for rival in by_hand]
-    assert "What it cannot be told from" in "\n".join(reply_lines(reply, map_, Path("folder")))
+    assert "What it cannot be distinguished from" in "\n".join(reply_lines(reply, map_, Path("folder")))
     exact = explore(Study("s", declared, grids), table=baskets, workers=1)
     assert reply_values(exact.ask(reply.question), exact, Path("folder"))["not_told_apart"] == []
     chosen = exact.choose(max={"itemset_risk": 0.25}, by="best")
-    assert "What it cannot be told from" not in "\n".join(choice_lines(chosen, exact, "command"))
+    assert "What it cannot be distinguished from" not in "\n".join(choice_lines(chosen, exact, "command"))

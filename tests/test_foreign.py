@@ -17,7 +17,7 @@ import pytest
 import sfumato
 from sfumato.anonymizers import anonymizer
 from sfumato.anonymizers.external._rows import row_cells
-from sfumato.anonymizers.external.external import BroughtFile, BroughtFrame
+from sfumato.anonymizers.external.external import ExternalFile, ExternalFrame
 from sfumato.data.cells import Assignment
 from sfumato.data.hierarchies.categorical import flat, tree
 from sfumato.data.hierarchies.numeric import numeric
@@ -64,7 +64,7 @@ def brought(table, rows, names=COLUMNS, **said):
     frame = pa.table(
         {name: pa.array(list(map(str, column))) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
     )
-    maker = BroughtFrame(frame=Frame.of(frame), **said)
+    maker = ExternalFrame(frame=Frame.of(frame), **said)
     return maker.anonymize(table, NOTHING)
 
 
@@ -148,7 +148,7 @@ def test_every_measure_of_a_copy_of_our_own_release_is_that_of_the_release(tmp_p
     table = small_table(records=140)
     release = anonymizer(maker).anonymize(table, requirement(require), suppress=suppress)
     file = release.to_csv(tmp_path / "copy.csv")[0]
-    copy = BroughtFile(file=str(file), claim=require).anonymize(table, NOTHING)
+    copy = ExternalFile(file=str(file), claim=require).anonymize(table, NOTHING)
     assert isinstance(copy, Release)
     assert found(copy)["truthful"] and found(copy)["certain"]
     scales = Scales(queries=Queries(number=100)).prepare(table)
@@ -163,12 +163,12 @@ def test_where_people_cannot_be_placed_all_that_groups_tell_is_right_and_the_res
     """Boxes of local recoding overlap: several people could stand in several groups."""
     table = small_table(records=140)
     release = anonymizer("local-recoding").anonymize(table, requirement("k-anonymity k=4"))
-    copy = BroughtFile(file=str(release.to_csv(tmp_path / "copy.csv")[0])).anonymize(table, NOTHING)
+    copy = ExternalFile(file=str(release.to_csv(tmp_path / "copy.csv")[0])).anonymize(table, NOTHING)
     own, theirs = measure(release).values, measure(copy).values
     close(theirs, own)
     assert set(theirs) == set(own)
     if isinstance(copy, RecordRelease):
-        assert copy.truthful and "not certain which people" in found(copy)["cautions"][0]
+        assert copy.truthful and "the assignment of people to groups is not certain" in found(copy)["cautions"][0]
 
 
 def test_overlapping_boxes_have_every_measure_where_rows_are_linked():
@@ -214,14 +214,14 @@ def test_a_file_of_arx_has_arx_s_loss_and_groups(shared, tmp_path):
         ";",
     )
     table = read(folder / "adult.csv", quasi=list(levels), sensitive=["occupation"], hierarchies=folder)
-    release = BroughtFile(file=str(file), claim="k-anonymity k=5", label="ARX").anonymize(table, NOTHING)
+    release = ExternalFile(file=str(file), claim="k-anonymity k=5", label="ARX").anonymize(table, NOTHING)
     assert isinstance(release, Release) and found(release)["verdict"] == "holds"
     measured = measure(release).values
     expected = plain_measures(texts, secrets, secrets, len(rows))
     close(measured, expected)
     assert measured["loss"] == pytest.approx(0.178339, abs=5e-7)
     assert expected["k"] == 5 and sizes and texts.count(stars) == 1346
-    left_out = BroughtFile(file=str(file), suppressed="leave-out").anonymize(table, NOTHING)
+    left_out = ExternalFile(file=str(file), suppressed="leave-out").anonymize(table, NOTHING)
     kept = [(text, secret) for text, secret in zip(texts, secrets, strict=True) if text != stars]
     close(measure(left_out).values, plain_measures(*zip(*kept, strict=True), secrets, len(rows)))
     assert left_out.suppressed == 1346
@@ -304,7 +304,7 @@ def test_an_mst_like_synthetic_frame_has_right_counts_and_answers_and_nothing_th
     ]  # independent columns
     release = brought(table, drawn, epsilon=1)
     assert isinstance(release, RecordRelease) and not release.people
-    assert found(release)["verdict"] == "unchecked" and "nothing that stands in a file" in found(release)["why"]
+    assert found(release)["verdict"] == "unchecked" and "nothing in a file" in found(release)["why"]
     scales = Scales(queries=Queries(number=100)).prepare(table)
     measured = scales.measure(release).values
     assert "k" not in measured and "loss" not in measured
@@ -330,7 +330,7 @@ def test_a_ctgan_like_frame_of_floats_in_another_order_with_more_columns_is_meas
             "sex": [row[1] for row in others],
         }
     )
-    release = BroughtFrame(frame=Frame.of(frame), records="synthetic").anonymize(table, NOTHING)
+    release = ExternalFrame(frame=Frame.of(frame), records="synthetic").anonymize(table, NOTHING)
     nearest = np.clip(np.ceil(ages - 0.5), 20, 39).astype(int) - 20  # of two that are equally near the lower one
     boxes = [
         [[int(age)], ["fm".index(row[1])], ["abcd".index(row[2])]] for age, row in zip(nearest, others, strict=True)
@@ -370,7 +370,7 @@ def test_a_swapped_file_is_not_truthful_and_counts_texts_and_says_so():
     release = brought(table, shown, aligned="yes")
     assert isinstance(release, RecordRelease) and release.people and not release.truthful
     changed = sum(a[2] != b[2] for a, b in zip(rows, shown, strict=True))
-    assert f"{changed} of 120 rows do not show what covers the person" in found(release)["cautions"][0]
+    assert f"{changed} of 120 rows do not cover their person" in found(release)["cautions"][0]
     measured = measure(release).values
     expected = plain_measures([row[:3] for row in shown], [row[3] for row in shown], [r[3] for r in rows], 120)
     close({**measured, "discernibility": expected["discernibility"]}, expected)
@@ -463,7 +463,7 @@ def test_a_category_that_the_table_does_not_know_is_refused_by_file_column_value
     shown = [(*row[:2], "z" if i < 3 else row[2], row[3]) for i, row in enumerate(rows)]
     file = write(tmp_path / "x.csv", shown)
     with pytest.raises(BadInputError, match=r"x\.csv, column 'town': 'z' \(3 rows\) is no value .*na = 'z'"):
-        BroughtFile(file=str(file)).anonymize(table, NOTHING)
+        ExternalFile(file=str(file)).anonymize(table, NOTHING)
 
 
 @pytest.mark.parametrize(
@@ -483,7 +483,7 @@ def test_what_is_wrong_with_a_frame_is_said_in_a_sentence(said, rows, names, mes
         {name: pa.array(list(column), pa.string()) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
     )
     with pytest.raises(BadInputError, match=message):
-        BroughtFrame(frame=Frame.of(frame), **said).anonymize(table, NOTHING)
+        ExternalFrame(frame=Frame.of(frame), **said).anonymize(table, NOTHING)
 
 
 @pytest.mark.parametrize(
@@ -491,7 +491,7 @@ def test_what_is_wrong_with_a_frame_is_said_in_a_sentence(said, rows, names, mes
     [
         ({"claim": "k-anonymity k=0"}, "k must be"),
         ({"claim": "k-anonymity k=5", "epsilon": 1.0}, "say one of them"),
-        ({"delta": 0.1}, "stands beside an epsilon"),
+        ({"delta": 0.1}, "needs an epsilon"),
         ({"epsilon": 1.0, "aligned": "yes"}, "stand for nobody"),
         ({"aligned": "yes", "id": "who"}, "say one of them"),
         ({"records": "robots"}, "records must be one of"),
@@ -499,16 +499,16 @@ def test_what_is_wrong_with_a_frame_is_said_in_a_sentence(said, rows, names, mes
 )
 def test_what_cannot_be_said_of_a_file_is_refused(said, message):
     with pytest.raises(BadInputError, match=message):
-        BroughtFile(file="x.csv", **said)
+        ExternalFile(file="x.csv", **said)
 
 
 def test_a_missing_and_an_empty_file_are_refused_by_name(tmp_path):
     table, _ = people()
     with pytest.raises(BadInputError, match=r"none\.csv: there is no such file"):
-        BroughtFile(file=str(tmp_path / "none.csv")).anonymize(table, NOTHING)
+        ExternalFile(file=str(tmp_path / "none.csv")).anonymize(table, NOTHING)
     empty = write(tmp_path / "empty.csv", [])
     with pytest.raises(BadInputError, match=r"empty\.csv: there is a header but no row"):
-        BroughtFile(file=str(empty)).anonymize(table, NOTHING)
+        ExternalFile(file=str(empty)).anonymize(table, NOTHING)
 
 
 def test_ids_must_tell_rows_apart(tmp_path):
@@ -530,11 +530,11 @@ def test_ids_must_tell_rows_apart(tmp_path):
 def test_nothing_can_be_required_of_what_was_made_elsewhere():
     table, _ = people()
     with pytest.raises(BadInputError, match="nothing can be required of it"):
-        BroughtFile(file="x.csv").check(table, requirement("k-anonymity k=5"), "generalization", 0)
+        ExternalFile(file="x.csv").check(table, requirement("k-anonymity k=5"), "generalization", 0)
 
 
 def test_the_text_of_a_brought_file_reads_back():
-    maker = BroughtFile(file="a b.csv", label="ARX 3.9", claim="k-anonymity k=5", aligned="yes", na="?,-")
+    maker = ExternalFile(file="a b.csv", label="ARX 3.9", claim="k-anonymity k=5", aligned="yes", na="?,-")
     assert anonymizer(str(maker)) == maker
     assert sfumato.anonymizer("brought file=x.csv epsilon=1").people is False
 

@@ -13,7 +13,7 @@ import pytest
 import sfumato
 from command_line import run
 from sfumato import BadInputError, Candidate, Queries, Scales, Study, anonymizer, read_map, requirement
-from sfumato.anonymizers.external.external import BroughtFile, BroughtFunction
+from sfumato.anonymizers.external.external import ExternalFile, ExternalFunction
 from sfumato.measures.attacks.attacks import Attacks
 from sfumato.measures.reconstruction import UniformReader
 from sfumato.tradeoff.exploration.explore import measured_point
@@ -87,8 +87,8 @@ def test_a_brought_file_is_a_point_with_its_verdict_that_reads_back_and_can_be_p
     assert outside["promise"]["parts"][0]["confirmed_by_the_file"] is True
     assert "ARX" in outside["anonymizer"] and "promises nothing" in outside["warnings"][0]["text"]
     inside = json.loads((tmp_path / "out.csv.certificate.json").read_text(encoding="utf-8"))
-    assert inside["for_your_eyes"]["verdict"]["verdict"] == "holds"
-    assert inside["for_your_eyes"]["coverage"]["holds"] is True
+    assert inside["internal"]["verdict"]["verdict"] == "holds"
+    assert inside["internal"]["coverage"]["holds"] is True
     again = run(*outside["verify"][1:], cwd=tmp_path)
     assert again.returncode == 0, again.stderr
 
@@ -101,10 +101,10 @@ def test_nothing_public_names_the_file_or_tells_what_the_table_alone_tells(tmp_p
     for name in ("map/report-public.html", "out.csv.certificate-public.json", "out.csv.certificate-public.html"):
         assert "arx.csv" not in (tmp_path / name).read_text(encoding="utf-8"), name
     public = read_map(tmp_path / "map").public()
-    [theirs] = [point for point in public.points if point.candidate.anonymizer.foreign]
+    [theirs] = [point for point in public.points if point.candidate.anonymizer.external]
     assert theirs.measures == {} and theirs.brought is None and theirs.words.startswith("made elsewhere: ARX;")
     outside = json.loads((tmp_path / "out.csv.certificate-public.json").read_text(encoding="utf-8"))
-    assert "for_your_eyes" not in outside and "digest" not in json.dumps(outside["promise"])
+    assert "internal" not in outside and "digest" not in json.dumps(outside["promise"])
 
 
 def test_a_public_certificate_depends_on_the_file_alone(tmp_path):
@@ -280,7 +280,7 @@ def test_a_candidate_that_fails_after_ctrl_c_is_made_again(tmp_path):
 
 def test_rows_of_a_function_that_keeps_the_order_are_linked_to_people():
     table, _ = people()
-    copied = BroughtFunction(function=lambda rows: rows, aligned="yes").anonymize(table, NOTHING)
+    copied = ExternalFunction(function=lambda rows: rows, aligned="yes").anonymize(table, NOTHING)
     assert copied.details["brought"]["linked"] and copied.details["brought"]["certain"]
     assert (copied.boxes.lo[copied.assignment.group] == table.cells.codes[copied.assignment.cell]).all()
 
@@ -300,10 +300,10 @@ def test_a_file_is_drawn_and_chosen_like_any_release(tmp_path):
     study = small_study(tmp_path).with_candidate(str(tmp_path / "arx.csv"), name="ARX", claim="k-anonymity k=3")
     map_ = sfumato.explore(study, workers=1)
     choice = map_.choose(by="best", prefer="query_error_median")
-    theirs = next(point for point in map_.points if point.candidate.anonymizer.foreign)
+    theirs = next(point for point in map_.points if point.candidate.anonymizer.external)
     assert choice.point.id in {point.id for point in map_.points}
     assert theirs.id in {point.id for point in map_.frontier()} or theirs.has(study.axes)
-    drawn = sfumato.draw(study.table.open(), BroughtFile(file=str(tmp_path / "arx.csv")))
+    drawn = sfumato.draw(study.table.open(), ExternalFile(file=str(tmp_path / "arx.csv")))
     assert drawn.records == 120
     assert anonymizer(str(theirs.candidate.anonymizer)) == theirs.candidate.anonymizer
 
@@ -312,7 +312,7 @@ def test_the_worst_of_fewer_attacks_is_not_set_beside_the_worst_of_all(tmp_path)
     """A file cannot be made again without a control, so some attacks cannot be tried on it."""
     table, rows = people()
     noisy = write(tmp_path / "noisy.csv", [(min(row[0] + i % 2, 39), *row[1:]) for i, row in enumerate(rows)])
-    candidate = Candidate(BroughtFile(file=str(noisy), aligned="yes"), NOTHING)
+    candidate = Candidate(ExternalFile(file=str(noisy), aligned="yes"), NOTHING)
     scales = Scales(queries=Queries(number=5), reader=UniformReader(), attacks=Attacks(number=100))
     point = measured_point(candidate, scales.prepare(table).ready())
     assert point.status == "measured", point.reason

@@ -282,11 +282,60 @@ def test_what_can_be_read_only_once_is_read_once():
 
 
 def test_roles_are_said_once():
-    with pytest.raises(BadInputError, match=r"name them \(quasi=\[...\]\), or let sfumato.draft guess"):
+    with pytest.raises(BadInputError, match=r"not declared: .* \(quasi=\[...\]\), or let sfumato.draft guess"):
         sfumato.anonymize(pd.DataFrame(SMALL), "k-anonymity k=2")
     table = sfumato.read(pd.DataFrame(SMALL), quasi=["age"])
-    with pytest.raises(BadInputError, match="sensitive is said of a table that is read already"):
+    with pytest.raises(BadInputError, match="sensitive is given for a table that is read already"):
         sfumato.anonymize(table, "k-anonymity k=2", sensitive=["diagnosis"])
+
+
+def test_a_requirement_is_a_number_a_text_an_object_or_a_list_of_these():
+    frame = pd.DataFrame(SMALL)
+    diverse = sfumato.requirement("l-diversity l=2 variant=distinct")
+    releases = [
+        sfumato.anonymize(frame, wanted, k=k, quasi=["age"], sensitive=["diagnosis"]).frame()
+        for wanted, k in (
+            ("k-anonymity k=4 & l-diversity l=2 variant=distinct", None),
+            (sfumato.requirement("k-anonymity k=4 & l-diversity l=2 variant=distinct"), None),
+            (["k-anonymity k=4", diverse], None),
+            (diverse, 4),
+        )
+    ]
+    assert all(each.equals(releases[0]) for each in releases)
+    groups = releases[0].groupby("age")
+    assert groups.size().min() >= 4 and groups["diagnosis"].nunique().min() >= 2
+    alone = sfumato.anonymize(frame, k=4, quasi=["age"]).frame()
+    assert alone["age"].value_counts().min() >= 4 and alone["age"].nunique() > 1
+    with pytest.raises(BadInputError, match="nothing is required; give k=10"):
+        sfumato.anonymize(frame, quasi=["age"])
+
+
+def test_the_anonymizer_is_named_as_on_the_command_line():
+    frame = pd.DataFrame(SMALL)
+    named = [
+        sfumato.anonymize(frame, k=4, quasi=["age"], **by) for by in ({"with_": "hilbert"}, {"anonymizer": "hilbert"})
+    ]
+    assert named[0].frame().equals(named[1].frame()) and str(named[0].made[0]) == "hilbert"
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("maker", "with_"), ("quasi_identifiers", "quasi"), ("sensitve", "sensitive")]
+)
+def test_a_wrong_keyword_is_answered_with_the_right_one(given, meant):
+    frame = pd.DataFrame(SMALL)
+    with pytest.raises(TypeError, match=rf"anonymize\(\) has no keyword '{given}'; did you mean '{meant}'\?"):
+        sfumato.anonymize(frame, k=4, **{given: "age"})
+    with pytest.raises(TypeError, match="check\\(\\) has no keyword 'qi'; did you mean 'quasi'"):
+        sfumato.check(frame, qi=["age"])
+    with pytest.raises(TypeError, match="read\\(\\) has no keyword 'zzzz'; known are"):
+        sfumato.read(frame, quasi=["age"], zzzz=1)
+
+
+def test_a_frame_is_checked_with_its_roles():
+    frame = pd.DataFrame(SMALL)
+    checked = sfumato.check(frame, quasi=["age"], sensitive=["diagnosis"])
+    assert checked.quasi == ("age",) and checked.records == len(frame)
+    assert checked.risk.smallest == frame["age"].value_counts().min()
 
 
 # ---------------------------------------------------------------- frames of all sorts

@@ -458,7 +458,7 @@ def test_duckdbs_lack_of_memory_is_not_the_files_fault(tmp_path):
 
     path = write_table(tmp_path / "t.csv", [(i, f"{i:0200}", "x") for i in range(20_000)])
     connection = duckdb.connect(config={"memory_limit": "2MB", "temp_directory": "", "threads": 1})
-    with pytest.raises(BadInputError, match=r"no room left.*--spill.*--memory") as told:
+    with pytest.raises(BadInputError, match=r"no disk space is left.*--spill.*--memory") as told:
         load(connection, path, Reading())
     assert str(path) not in str(told.value)
 

@@ -248,7 +248,7 @@ def test_the_column_has_no_other_role_than_an_identifiers():
     table = sfumato.read(columns, quasi=["age"], identifier=["home"], household="home")
     assert table.notices == () and table.published == ["age"]
     assert table.household_notices() == [
-        "members of a household (home) share no quasi-identifier, so each is treated by itself"
+        "members of a household (home) share no quasi-identifier, so each is treated separately"
     ]
 
 
@@ -383,9 +383,12 @@ def test_a_study_with_households_from_init_to_the_certificate(tmp_path, monkeypa
     for kind in ("certificate", "certificate-public"):
         promise = json.loads((tmp_path / f"r.csv.{kind}.json").read_text())["promise"]["households"]
         assert set(promise) == {"in_words"}  # what members share, only the table tells
-        assert "no household of the table has two values, and somewhere two members have one;" in promise["in_words"]
+        assert (
+            "that never differs within a household of the table and that two members have somewhere;"
+            in promise["in_words"]
+        )
         assert promise["in_words"][1:] in (tmp_path / f"r.csv.{kind}.html").read_text()
     own = json.loads((tmp_path / "r.csv.certificate.json").read_text())
-    assert own["for_your_eyes"]["households"] == {"same_value_of": ["zip"], "confirmed_on_the_file": True}
+    assert own["internal"]["households"] == {"same_value_of": ["zip"], "confirmed_on_the_file": True}
     assert told(*own["verify"][1:])[0] == 0
     assert told("apply", "m.json", "t.csv", "--to", "again.csv")[0] == 0

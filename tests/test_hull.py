@@ -117,7 +117,7 @@ def test_it_says_what_is_kept_on_which_scale_and_for_whom():
     )
     assert "(0 % is the trivial release (without-quasi), 100 % the original (original))" in why
     # the edges of the hull: to the trivial release (80 - 0) / (25 - 0) = 3.2, to (60 %, 90 %) 10 / 35
-    assert why.endswith("counts one percent of risk as much as between 0.29 and 3.2 percent of utility.")
+    assert why.endswith("for any exchange rate of between 0.29 and 3.2 percent of utility per percent of risk.")
     ends = mapped([(0, 10), (2, 8), (5, 2), (12, 1)], ends=()).choose(by="knee")
     assert "0 % and 100 % are the ends of the frontier, r0 and r3, since the map has no trivial release" in ends.why[0]
     assert ends.kept is None

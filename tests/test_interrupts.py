@@ -173,7 +173,7 @@ KEEPS = """
             with interrupts.ends_itself():
                 print("now", flush=True)
                 while True:
-                    interrupts.look()
+                    interrupts.check()
                     time.sleep(0.01)
         except StoppedError:
             time.sleep(0.5)

@@ -96,7 +96,7 @@ UNSURE = {
     ),
     "matrix.csv": ("tea,milk,beer\n" + "0,1,1\n1,0,1\n" * 20, "names of columns"),
     "numbered.csv": ("\n".join(f"T{n},{','.join(own)}" for n, own in enumerate(SETS)), "the number of a record"),
-    "commented.csv": ("# a till\n" + READ["comma.csv"], "take such lines out"),
+    "commented.csv": ("# a till\n" + READ["comma.csv"], "remove such lines"),
 }
 
 

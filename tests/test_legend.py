@@ -182,7 +182,7 @@ def test_what_anonymize_writes_passes_our_own_audit(tmp_path: Path, maker, wante
     assert set(read_legend(legend_file(out))) <= shown  # nothing that the file does not show
     legend_file(out).unlink()  # and without it the audit says what it lacks
     code, said = told("audit", str(out), "--baskets", *columns, "--original", "in.txt")
-    assert code == 1 and "stands for no item" in said
+    assert code == 1 and "corresponds to no item" in said
 
 
 def test_a_legend_of_another_file_is_not_read(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_release_certifies_data_and_legend(tmp_path: Path, monkeypatch) -> None:
             words = content["verify"]
             code, said = told(*words[1:], "--certificate", f"{name}.{whose}.json", "--json")
             assert code == 0, said
-            measures = {**content["measures"], **content.get("for_your_eyes", {}).get("measures", {})}
+            measures = {**content["measures"], **content.get("internal", {}).get("measures", {})}
             for measure, value in json.loads(said[said.index("{") :])["measures"].items():
                 assert value == measures[measure] or value == pytest.approx(measures[measure]), measure
         assert set(read_legend(Path(f"{name}.m.json"))) >= set(read_legend(Path(f"{name}.legend.json")))

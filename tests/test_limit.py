@@ -388,10 +388,10 @@ def test_a_table_of_one_value_is_not_for_the_public_whatever_is_done():
         "table can."
     )
     assert lines[1].startswith(
-        "  No release of this table can have l_frequency at least 2 unless at least 88 records (88.0 %) are left out: "
+        "  No release of this table can have l_frequency at least 2 unless at least 88 records (88.0 %) are left out. "
         "94.0 % of the 100 records have the same value of 'illness', so in some group"
     )
-    assert "What a publisher does then: leave that column out" in lines[1]
+    assert "The publisher's options: leave that column out" in lines[1]
     assert failed.value.exit_code == 1
     assert json.loads(json.dumps(failed.value.to_dict()))["impossible"] == [lines[1].strip()]
 

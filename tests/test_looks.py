@@ -228,7 +228,7 @@ def test_plain_words_are_few_and_true_of_the_file(ward: tuple[Path, Map]) -> Non
     assert f"finds at least {smallest} rows that fit" in words["protects"][0]
     [bound] = [int(word) for word in words["protects"][2].split() if word.isdigit()]
     assert 0 <= bound - 100 * surest < 1
-    assert words["does_not"][0].startswith("Whoever also knows room of a person may find ")
+    assert words["does_not"][0].startswith("An attacker who also knows room of a person may find ")
 
 
 @pytest.mark.parametrize(
@@ -278,8 +278,8 @@ def test_what_the_file_does_not_show_is_not_said_to_be_checked_on_it() -> None:
     ALONE, NOT_SHOWN, RESTS = (texts()[f"certificate.{name}"] for name in ("alone", "not_shown", "rests"))
     parts = {text: {"confirmed_by_the_file": text == ALONE, "checked": text} for text in (ALONE, NOT_SHOWN, RESTS)}
     assert "checked on the written file" not in _checked([parts[NOT_SHOWN]])
-    assert _checked([parts[ALONE], parts[NOT_SHOWN]]).endswith("written file, and anybody can check it again.")
-    assert _checked([parts[ALONE], parts[RESTS]]).endswith("a part of it only the publisher can check.")
+    assert _checked([parts[ALONE], parts[NOT_SHOWN]]).endswith("written file, and anybody can check them again.")
+    assert _checked([parts[ALONE], parts[RESTS]]).endswith("a part of them only the publisher can check.")
 
 
 def test_what_is_not_protected_is_said_first_of_all(ward: tuple[Path, Map]) -> None:

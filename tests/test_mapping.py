@@ -353,5 +353,5 @@ def test_a_mapping_of_an_earlier_version_is_refused(tmp_path, known):
     path = kept(known, tmp_path / "m.json")
     content = json.loads(path.read_text())
     path.write_text(json.dumps({key: value for key, value in content.items() if key != "na"} | {"schema": 1}))
-    with pytest.raises(sfumato.BadInputError, match="write it anew"):
+    with pytest.raises(sfumato.BadInputError, match="write it again"):
         read_mapping(path)

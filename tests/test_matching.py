@@ -93,7 +93,7 @@ def test_by_the_command_line(tmp_path):
         "5 records in 5 different combinations.",
         "No other record looks like it by its quasi-identifiers: 1 record (20.0%).",
         "This trusts that nobody knows what is missing",
-        "and what groups tell of ill are not given",
+        "and what groups reveal about ill are not given",
         "The combinations that fewest match:\n  1 record: age 40-49, zip 3",
         "does not hold in 1 of 5 combinations (1 record)",
     ):

@@ -309,8 +309,8 @@ def test_either_side_gets_its_own_part():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("k-anonymity k=5", "says nothing of who knows items"),
-        ("", "says nothing of who knows items"),
+        ("k-anonymity k=5", "does not cover attackers who know items"),
+        ("", "does not cover attackers who know items"),
         ("k-km-anonymity k=5 m=2 & k-km-anonymity k=3 m=1", "has 2 parts"),
         ("k-km-anonymity k=5", "m is not given"),
         ("k-km-anonymity k=0 m=2", "k must be a whole number of at least 1"),
@@ -448,7 +448,7 @@ def test_the_walk_from_two_files_to_map_release_certificate_and_audit(study, tmp
         assert "found" not in said[0] and ("somebody in the group has each" in said[0]["text"]) is (sets and not common)
         assert public["items"]["sets_list_items_of_groups"] is (sets and not common)
         assert ("the longest list has" in said[1].get("found", "")) is (sets and not common)
-        assert "for_your_eyes" not in public and inside["for_your_eyes"]["input"]["records"] == 80
+        assert "internal" not in public and inside["internal"]["input"]["records"] == 80
         parts = {part["requirement"]: part["confirmed_by_the_file"] for part in public["promise"]["parts"]}
         kept = point["requirement"].replace("k=4 ", f"k={least_candidates(records, 2)} ")
         assert parts == {text: not text.endswith("on=code") for text in kept.split(" & ")}

@@ -155,7 +155,7 @@ def test_sensitive_items_are_judged_group_by_group(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="--sensitive-items"):
         audit_mixed(path, ["age", "sex"], "codes", asked)
     mixed = write(tmp_path / "q.csv", [(("20", "f"), ["{a, s}"]), (("20", "f"), ["b"])])
-    with pytest.raises(BadInputError, match="does not say who has it"):
+    with pytest.raises(BadInputError, match="does not show who has it"):
         audit_mixed(mixed, ["age", "sex"], "codes", asked, sensitive_items=["s"])
 
 

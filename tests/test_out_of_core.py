@@ -194,10 +194,10 @@ def changed(change):
             lambda t: t.drop_columns("note"),
             "part1.parquet: its columns are not those of .*part0.parquet: on",
         ),
-        ("parquet", lambda t: t.select(["age", "town", "note"]), "their columns stand in another order"),
+        ("parquet", lambda t: t.select(["age", "town", "note"]), "their columns are in another order"),
         ("csv", lambda t: t.drop_columns("note"), "part1.csv: it has no column 'note', other than .*part0.csv"),
         ("csv", lambda t: t.append_column("more", t["note"]), "part1.csv: it has a column 'more', other than"),
-        ("csv", lambda t: t.select(["age", "town", "note"]), "part1.csv: its columns stand in another order"),
+        ("csv", lambda t: t.select(["age", "town", "note"]), "part1.csv: its columns are in another order"),
     ],
 )
 def test_a_file_that_differs_is_named(ending, change, sentence, tmp_path):

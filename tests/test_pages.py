@@ -205,7 +205,7 @@ def test_the_page_for_the_board_is_printed_on_one_sheet(
     content["by_sensitive"] = {name: {"l_frequency": 1} for name in names}
     content["in_plain_words"] = in_plain_words(content)
     content["warnings"] = [{"about": "a word", "text": "A long sentence. " * 40, "found": "much " * 90}] * 30
-    content["for_your_eyes"]["input"]["table"] = "folder/" * 60
+    content["internal"]["input"]["table"] = "folder/" * 60
     crowded = tmp_path / "crowded.html"
     crowded.write_text(board_page(content, Decision(map_, point), tmp_path / f"{'long' * 50}.csv"), encoding="utf-8")
     assert "right at most 1 time in" in crowded.read_text("utf-8"), "the bound is cut off by the names of columns"

@@ -112,7 +112,7 @@ def test_every_point_is_published_with_what_its_certificate_says(explored, publi
         content = read_certificate(certificate_files(path)[0])
         check_certificate(content, certificate_files(path)[0], path)
         assert content["files"][0]["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
-        eyes = content["for_your_eyes"]
+        eyes = content["internal"]
         assert eyes["required"] == point.requirement and eyes["study"]["point"] == point.id
         group = "group" if point.form == "bucketization" else None
         about = {
@@ -152,7 +152,7 @@ def test_public_certificate_tells_nothing_of_seeds_suppression_or_rare_values(pu
             for value in RARE:
                 assert value in shown or value not in text
         content = json.loads(outside)
-        assert not {"suppressed", "input", "study", "details", "notices", "for_your_eyes"} & set(content)
+        assert not {"suppressed", "input", "study", "details", "notices", "internal"} & set(content)
         telling = {"suppressed", "suppression_loss", "generalization_loss", "loss", "discernibility"}
         assert not telling & {*content["measures"], *content["meaning"]}
         assert all("found" not in own for own in content["warnings"])
@@ -422,7 +422,7 @@ def test_a_release_is_published_with_certificates_and_written_without(release, t
     assert sorted(done.files) == sorted([tmp_path / "out.csv", *certificate_files(tmp_path / "out.csv")])
     assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "data.csv").read_bytes()
     own, _, public, _ = (json.loads(path.read_text()) if path.suffix == ".json" else path for path in done.files[1:])
-    assert own["for_your_eyes"]["input"]["records"] == 60 and "for_your_eyes" not in public
+    assert own["internal"]["input"]["records"] == 60 and "internal" not in public
     assert public["promise"]["checked_on_the_file"] and public["measures"]["k"] >= 4
     with (tmp_path / "out.csv").open(newline="") as stream:
         assert public["rows"] == len(list(csv.DictReader(stream)))

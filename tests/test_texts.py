@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.config import options
 from sfumato.measures.all_measures import MEASURES
 from sfumato.report.data_summary import meanings
 from sfumato.report.map_summary import map_lines
@@ -172,8 +173,19 @@ def test_every_text_is_used_and_every_use_is_a_text() -> None:
     measured = {f"measure.{name}" for name in MEASURES} | {f"measure_of_persons.{name}" for name in MEASURES}
     assert {name.rpartition(".")[0] for name in texts() if name.startswith("measure")} <= measured
     quoted = set(re.findall(r"[a-z_\d]+", code))
-    rest = [name for name in texts() if not name.startswith("measure")]
+    rest = [name for name in texts() if not name.startswith(("measure", "maker.", "option."))]
     assert [name for name in rest if name.split(".")[1] not in quoted and not _is_put_together(name, code)] == []
+
+
+def test_every_text_of_an_anonymizer_and_of_a_shared_option_is_used() -> None:
+    code = "\n".join(path.read_text(encoding="utf-8") for path in SRC.rglob("*.py"))
+    for id in texts("anonymizers"):
+        _, owner, part = id.split(".")
+        assert f"class {owner}(" in code and f"    {part}: ClassVar[str]" in code, id
+    for id in texts("options"):
+        assert re.search(rf"(?:(?:shared|option)\.|import .*|^ +){id.partition('.')[2]}\b", code, re.MULTILINE), id
+    with pytest.raises(AttributeError):
+        _ = options.NOTHING_LIKE_IT
 
 
 SHORTHANDS = (
@@ -302,7 +314,7 @@ def test_one_function_speaks_of_tables_and_of_baskets():
         "baskets": Map(baskets, (sold,), {"records": 2000, "items": 7, "tree": True}),
     }
     assert studied(maps["table"]) == (
-        "the table adult were tried: 1 record, 1 quasi-identifier an outsider may know (age), and the sensitive pay "
+        "the table adult were tried: 1 record, 1 quasi-identifier an attacker may know (age), and the sensitive pay "
         "nobody should learn. "
     )
     assert studied(maps["baskets"]) == (

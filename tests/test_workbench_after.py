@@ -211,7 +211,7 @@ def test_a_preview_is_the_public_certificate_and_leaves_nothing(client: TestClie
         told = client.get(f"/api/projects/{project}/points/{id}/certificate")
         assert told.status_code == 200, (id, told.text)
         content = told.json()["certificate"]
-        assert content["for"] == "the public" and "for_your_eyes" not in content
+        assert content["for"] == "the public" and "internal" not in content
         page = client.get(f"/projects/{project}/points/{id}/certificate")
         assert content["in_plain_words"]["is"][0].split(".")[0][:20] in page.text
         policy = page.headers["content-security-policy"]

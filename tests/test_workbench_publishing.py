@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from sfumato import BadInputError, read_map
 from sfumato.publish.publication import STEPS, Publishable
-from sfumato.runtime.cancellation import look, remove_unfinished
+from sfumato.runtime.cancellation import check_cancelled, remove_unfinished
 from sfumato.runtime.staging import staged
 from sfumato.texts.catalogue import t
 from sfumato.workbench.projects import Desk
@@ -109,7 +109,7 @@ def test_the_end_of_the_workbench_stops_a_publication_and_removes_its_drafts(des
                 begun.set()
                 while True:
                     threading.Event().wait(0.01)
-                    look()
+                    check_cancelled()
         except Exception as error:
             errors.append(str(error))
 

@@ -21,8 +21,8 @@ from sfumato import Cancel, Grid, Queries, Scales, StoppedError, Study, TableDec
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.engines.duckdb.sources import connect
 from sfumato.measures import groups
-from sfumato.runtime.cancellation import interruptible, look
-from sfumato.runtime.threads import Crew, Once, together, workers
+from sfumato.runtime.cancellation import check_cancelled, interruptible
+from sfumato.runtime.threads import Crew, SingleFlight, together, workers
 from sfumato.tradeoff import limit
 
 SOON = 600.0
@@ -146,7 +146,7 @@ class Endless:
             self.begun.set()
             try:
                 while True:
-                    look()
+                    check_cancelled()
                     time.sleep(0.01)
             finally:
                 self.left.set()
@@ -237,7 +237,7 @@ def test_a_query_is_interrupted() -> None:
 
 
 def test_threads_that_ask_for_the_same_work_get_one_result() -> None:
-    once, begin, done, results = Once(), Barrier(4), [], []
+    once, begin, done, results = SingleFlight(), Barrier(4), [], []
 
     def work() -> object:
         done.append(1)
@@ -257,7 +257,7 @@ def test_threads_that_ask_for_the_same_work_get_one_result() -> None:
 
 
 def test_whoever_waits_for_work_that_fails_does_it_anew() -> None:
-    once, begin, tries, seen = Once(), Barrier(2), [], []
+    once, begin, tries, seen = SingleFlight(), Barrier(2), [], []
 
     def work() -> str:
         tries.append(1)
@@ -282,7 +282,7 @@ def test_whoever_waits_for_work_that_fails_does_it_anew() -> None:
 
 
 def test_only_the_last_few_results_are_kept() -> None:
-    once = Once(kept=2)
+    once = SingleFlight(kept=2)
     assert [once.result(key, lambda key=key: [key]) for key in (1, 2, 1, 3)] == [[1], [2], [1], [3]]
     assert once.result(1, lambda: "anew") == [1]  # asked for last but one
     assert once.result(2, lambda: "anew") == "anew"

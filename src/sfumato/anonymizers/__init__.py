@@ -7,6 +7,7 @@ Anonymizers of transactions: one file per algorithm.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -14,7 +15,7 @@ from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.config.options import Registry, parse
 from sfumato.data.dataset import MixedTable
 from sfumato.data.items import Baskets
-from sfumato.data.reading import Columns, Table, as_table
+from sfumato.data.reading import Columns, Table, as_table, check_keywords
 from sfumato.errors import BadInputError
 from sfumato.release.content import NoisyRelease
 from sfumato.release.records import RecordRelease
@@ -24,10 +25,10 @@ from sfumato.texts.catalogue import refusal, t
 
 if TYPE_CHECKING:
     from sfumato.anonymizers.dp.mechanism import Mechanism
-    from sfumato.anonymizers.external.external import Brought
+    from sfumato.anonymizers.external.external import ExternalRelease
     from sfumato.anonymizers.perturbation.record_anonymizer import RecordMaker
 
-    Maker = Anonymizer | Mechanism | RecordMaker | Brought
+    Maker = Anonymizer | Mechanism | RecordMaker | ExternalRelease
     """Any anonymizer: for a requirement, with noise, of synthetic or changed records, or external."""
 
 ANONYMIZERS: Registry[Anonymizer] = Registry(
@@ -67,11 +68,11 @@ RECORD_MAKERS: Registry[RecordMaker] = Registry(
     "rounding perturbation.noise_and_rounding.Rounding",
     "cart perturbation.cart.Cart",
 )
-EXTERNAL: Registry[Brought] = Registry(
+EXTERNAL: Registry[ExternalRelease] = Registry(
     __name__,
-    "brought external.external.BroughtFile",
-    "frame external.external.BroughtFrame",
-    "function external.external.BroughtFunction",
+    "brought external.external.ExternalFile",
+    "frame external.external.ExternalFrame",
+    "function external.external.ExternalFunction",
 )
 NO_COMMANDS = (
     "candidates no longer run programs (command was removed); run the program yourself and name the file that it "
@@ -106,30 +107,43 @@ def anonymizer(text: str) -> Maker:
     return read
 
 
+ANONYMIZE = ("require", "with_", "form", "suppress", "k")
+
+
 def anonymize(
     table: Any,
-    require: Requirement | str,
-    maker: Anonymizer | str | None = None,
+    require: Requirement | str | Sequence[Requirement | str] = (),
+    with_: Anonymizer | str | None = None,
     form: Form = "generalization",
     suppress: float = 0.0,
+    *,
+    k: int | None = None,
     **more: Any,
 ) -> Any:
-    """Make one release of data (or of a frame or file) that satisfies a requirement, which may be given as text.
+    """Make one release of data (or of a frame or file) that satisfies all given requirements.
 
-    For a frame or file, the keywords of `read` give the roles of its columns: `quasi`, `sensitive`, `neutral`, ... At
-    most a share `suppress` of the records is left out. The release comes back as what came in by its `frame()`. For
-    sets of items and records with items, the keywords are `utility`, `limit`, `item_maker`, `merge` and `sets`. An
-    example:
+    A requirement is a text, an object, or a list of these; `k=10` is short for `"k-anonymity k=10"`. `with_` (or
+    `anonymizer`) is the anonymizer, as in `--with`. For a frame or file, the keywords of `read` give the roles of its
+    columns: `quasi`, `sensitive`, `neutral`, ... At most a share `suppress` of the records is left out. The release
+    comes back as what came in by its `frame()`. For sets of items and records with items, the keywords are `utility`,
+    `limit`, `item_maker`, `merge` and `sets`. An example:
 
     >>> import pyarrow
     >>> people = {"age": ["34", "36", "51", "58"], "illness": ["flu", "cold", "flu", "cold"]}
-    >>> release = anonymize(pyarrow.table(people), "k-anonymity k=2", quasi=["age"], sensitive=["illness"])
+    >>> release = anonymize(pyarrow.table(people), k=2, quasi=["age"], sensitive=["illness"])
     >>> sorted(release.frame()["age"].to_pylist())
     ['30-39', '30-39', '50-59', '50-59']
     """
+    parts = [require] if isinstance(require, Requirement | str) or not isinstance(require, Sequence) else [*require]
+    parts += [] if k is None else [f"k-anonymity k={k}"]
+    if not parts:
+        raise refusal("nothing_required")
+    require = parts[0] if len(parts) == 1 else " & ".join(map(str, parts))
+    maker = more.pop("anonymizer", None) or with_
     if isinstance(table, Baskets | MixedTable):
         made = import_module("sfumato.anonymizers.items.items_of_groups").anonymize_items  # it reads anonymizers
         return made(table, require, maker, suppress=suppress, **more)
+    check_keywords("anonymize", more, ANONYMIZE)
     chosen = anonymizer(maker or "mondrian") if maker is None or isinstance(maker, str) else maker
     if not isinstance(chosen, Anonymizer):
         raise refusal("satisfies_no_requirement_but", name=chosen.name, chosen=chosen)
@@ -139,14 +153,14 @@ def anonymize(
 
 
 def draw(
-    table: Table | Any, maker: Mechanism | RecordMaker | Brought | str, **columns: Unpack[Columns]
+    table: Table | Any, maker: Mechanism | RecordMaker | ExternalRelease | str, **columns: Unpack[Columns]
 ) -> NoisyRelease | RecordRelease | Release:
     """Draw one release that is noisy, synthetic or perturbed, such as `draw(table, "dp-kd-tree epsilon=1 height=8")`.
 
     For a frame or file, the keywords of `read` give the roles of its columns.
     """
     from sfumato.anonymizers.dp.mechanism import Mechanism
-    from sfumato.anonymizers.external.external import Brought
+    from sfumato.anonymizers.external.external import ExternalRelease
 
     chosen = anonymizer(maker) if isinstance(maker, str) else maker
     if isinstance(chosen, Anonymizer):
@@ -156,6 +170,6 @@ def draw(
         data = as_table(table, columns)
         chosen.check(data, KAnonymity(1), "generalization", 0.0)
         return chosen.draw(data).made_by(chosen, KAnonymity(1))
-    if isinstance(chosen, Brought):
+    if isinstance(chosen, ExternalRelease):
         return chosen.anonymize(as_table(table, columns), KAnonymity(1))
     return chosen.anonymize(as_table(table, columns), chosen.promised).made_by(chosen, KAnonymity(1))

@@ -37,14 +37,7 @@ class Anatomy(Anonymizer):
 
     seed: Annotated[int | None, seed_option("Which records share a bucket.")] = None
     name: ClassVar[str] = "anatomy"
-    why_no_persons: ClassVar[str] = "it deals out records one by one, and two of a group may belong to one person"
-    title: ClassVar[str] = "Anatomy, buckets of different values"
     effort: ClassVar[float] = 1.5
-    dealing: ClassVar[str] = (
-        "Buckets were drawn without looking at quasi-identifiers (Anatomy). All buckets together reveal how "
-        "quasi-identifiers and sensitive values go together. This allows better guesses within a bucket than its "
-        "shares suggest (deFinetti attack, Kifer 2009). The promise is about the shares."
-    )
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Draw the buckets, place what is left over, and publish."""

@@ -19,6 +19,7 @@ from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.release import FORMS, Form, Grouped, Release, bucketization, generalization
 from sfumato.requirements._predicates import SIZE
 from sfumato.requirements.requirement import KAnonymity, Requirement
+from sfumato.texts.catalogue import texts
 
 DIGITS = 4
 """Significant digits of a dial's values: they are read by people."""
@@ -99,11 +100,18 @@ class ReleaseMaker(Configured):
     people: ClassVar[bool] = True
     """Whether its rows represent people, so that measures that count people are defined."""
 
-    foreign: ClassVar[bool] = False
+    external: ClassVar[bool] = False
     """Whether it was made elsewhere, so that nothing is promised of it."""
 
     remakes: ClassVar[bool] = True
     """Whether it makes a release of another table as well: a file that was brought stays what it is."""
+
+    def __init_subclass__(cls) -> None:
+        """Take its texts from the catalogue (`anonymizers.toml`, by the name of the class)."""
+        for id, text in texts("anonymizers").items():
+            owner, part = id.split(".")[1:]
+            if owner == cls.__name__:
+                setattr(cls, part, text)
 
     @property
     def described_in_words(self) -> str:

@@ -40,8 +40,6 @@ class Burel(Anonymizer):
     ranges: OfRanges = "rounded"
     seed: Annotated[int | None, seed_option("Around which records groups are formed.")] = None
     name: ClassVar[str] = "burel"
-    why_no_persons: ClassVar[str] = "it deals out records one by one, and two of a group may belong to one person"
-    title: ClassVar[str] = "BUREL, every value in proportion"
     effort: ClassVar[float] = 4.0
     dealing: ClassVar[str] = Sabre.dealing
 

@@ -185,15 +185,7 @@ class Exchange(Anonymizer):
 
     seed: Annotated[int | None, seed_option("Which of a region's records of one value are exchanged.")] = None
     name: ClassVar[str] = "exchange"
-    why_no_persons: ClassVar[str] = "it deals out records one by one, and two of a group may belong to one person"
-    title: ClassVar[str] = "records exchanged between buckets"
     effort: ClassVar[float] = 10.0
-    dealing: ClassVar[str] = (
-        "Records were exchanged between buckets because of their sensitive values. The promise is about the histogram "
-        "of a bucket. An attacker who knows how this file was made can see which people do not fit their bucket by "
-        "their quasi-identifiers. Such people rather have a value that is common among similar people, so more of "
-        "them can be guessed than the histogram of their bucket shows."
-    )
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Plan the exchange for several sizes of regions, and publish the best; nothing is ever suppressed."""

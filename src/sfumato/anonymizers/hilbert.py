@@ -170,7 +170,6 @@ class Hilbert(Anonymizer):
         int | None, seed_option("Which of several records with equal quasi-identifiers go where, for k-anonymity.")
     ] = None
     name: ClassVar[str] = "hilbert"
-    title: ClassVar[str] = "cut along a Hilbert curve"
     effort: ClassVar[float] = 6.0
     counts_persons = True
 

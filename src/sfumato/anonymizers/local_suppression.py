@@ -45,7 +45,6 @@ class LocalSuppression(Anonymizer):
     seed: Annotated[int | None, seed_option("Which of several records with equal quasi-identifiers go where.")] = None
 
     name: ClassVar[str] = "local-suppression"
-    title: ClassVar[str] = "Local suppression"
     effort: ClassVar[float] = 35.0
     counts_persons = True
 

@@ -41,14 +41,7 @@ class Sabre(Anonymizer):
     ranges: OfRanges = "rounded"
     seed: Annotated[int | None, seed_option("Around which records groups are formed.")] = None
     name: ClassVar[str] = "sabre"
-    why_no_persons: ClassVar[str] = "it deals out records one by one, and two of a group may belong to one person"
-    title: ClassVar[str] = "SABRE, every value in proportion"
     effort: ClassVar[float] = 3.0
-    dealing: ClassVar[str] = (
-        "Every group took the nearest records of each bucket of sensitive values that were left when its turn came. "
-        "The centre and the order were drawn at random. But a record far from the others of its group can hint at a "
-        "value that was used up near them."
-    )
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Bucketize, redistribute and publish."""

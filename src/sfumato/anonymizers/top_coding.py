@@ -57,11 +57,7 @@ class TopCoding(Anonymizer):
     """The columns of which the share is taken; without any, all of numbers or dates."""
 
     name: ClassVar[str] = "top-coding"
-    title: ClassVar[str] = "Top and bottom coding"
     example: ClassVar[str | None] = 'top-coding upper="age=80"'
-    caution: ClassVar[str] = (
-        "Only the ends of columns are hidden: everything else is shown as it is, and nobody is put into a group."
-    )
     shows_exact: ClassVar[bool] = True
     treats_households_alike = True
     counts_persons = True

@@ -21,10 +21,6 @@ class WithoutQuasi(Anonymizer):
     """One group of all records, every quasi-identifier `*`: only the sensitive values remain."""
 
     name: ClassVar[str] = "without-quasi"
-    title: ClassVar[str] = "without quasi-identifiers"
-    baseline: ClassVar[str] = "No quasi-identifier is published, only the sensitive values"
-    called: ClassVar[str] = "the trivial release without quasi-identifiers"
-    caution: ClassVar[str] = "It is a trivial release: no quasi-identifier is published, only the sensitive values."
     treats_households_alike = True
     counts_persons = True
 
@@ -44,12 +40,6 @@ class WithoutSensitive(Anonymizer):
     """The quasi-identifiers as they are, and no sensitive attribute."""
 
     name: ClassVar[str] = "without-sensitive"
-    title: ClassVar[str] = "without sensitive values"
-    baseline: ClassVar[str] = "No sensitive value is published, only the exact quasi-identifiers"
-    called: ClassVar[str] = "the trivial release without sensitive values"
-    caution: ClassVar[str] = (
-        "It is a trivial release: no sensitive value is published, but the exact quasi-identifiers are."
-    )
     shows_exact: ClassVar[bool] = True
     treats_households_alike = True
     counts_persons = True
@@ -66,9 +56,6 @@ class Original(Anonymizer):
     """The table as it is: groups are records that agree in all quasi-identifiers. A baseline, not a protection."""
 
     name: ClassVar[str] = "original"
-    title: ClassVar[str] = "original table"
-    baseline: ClassVar[str] = "The original table as it is: no loss, full risk"
-    called: ClassVar[str] = "the original table, which is not a release"
     is_release: ClassVar[bool] = False
     shows_exact: ClassVar[bool] = True
     treats_households_alike = True

@@ -29,7 +29,7 @@ from sfumato.data.hierarchies.categorical import flat
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.engines.protocol import Engine
 from sfumato.errors import BadInputError
-from sfumato.runtime.arrays import Counts, Flags, Quiet
+from sfumato.runtime.arrays import Counts, Flags, RedactedRepr
 from sfumato.texts.catalogue import t
 
 MOST_NAMED = 3
@@ -37,10 +37,10 @@ MOST_NAMED = 3
 
 
 @dataclass(frozen=True, repr=False)
-class Together(Quiet):
+class Together(RedactedRepr):
     """The published form of the shared attributes of households."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("holds",)
+    public_fields: ClassVar[tuple[str, ...]] = ("holds",)
 
     column: str
     shared: tuple[str, ...]

@@ -67,7 +67,7 @@ from sfumato.engines.protocol import Reading
 from sfumato.errors import BadInputError
 from sfumato.requirements.items import KMAnonymity, PrivacyConstraints, basket_requirement
 from sfumato.requirements.requirement import Requirement, requirement
-from sfumato.runtime.arrays import Counts, Quiet
+from sfumato.runtime.arrays import Counts, RedactedRepr
 from sfumato.texts.catalogue import refusal, t
 
 OF_ALL = ("holds", "file", "records", "measures", "require", "failures", "coverage", "notices")
@@ -80,10 +80,10 @@ OF_ITEMS = ("published_items", "empty", "known", "weakest")
 
 
 @dataclass(frozen=True, repr=False)
-class Audit(Quiet):
+class Audit(RedactedRepr):
     """The results of an audit, about attributes, items, or both."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("quasi", "items", "sensitive", "require", "holds")
+    public_fields: ClassVar[tuple[str, ...]] = ("quasi", "items", "sensitive", "require", "holds")
 
     file: str
     records: int

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from sfumato.auditing.notation import Mask, Meaning, Notation, ValueDomain
 from sfumato.auditing.published_file import Counted, TextColumn, number_combinations, number_keys, shown_text
-from sfumato.runtime.arrays import Codes, Counts, Quiet
+from sfumato.runtime.arrays import Codes, Counts, RedactedRepr
 from sfumato.texts.catalogue import counted, t
 
 MOST_STEPS = 1_000_000_000
@@ -170,10 +170,10 @@ MOST_NAMED = 5
 
 
 @dataclass(frozen=True, repr=False)
-class Coverage(Quiet):
+class Coverage(RedactedRepr):
     """Whether the rows of a file match original records."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("holds",)
+    public_fields: ClassVar[tuple[str, ...]] = ("holds",)
 
     checked: str
     """A description of the check."""
@@ -208,7 +208,7 @@ def coverage(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Located(Quiet):
+class Located(RedactedRepr):
     """The boxes of a file, the points of its original, and which boxes cover which points."""
 
     boxes: TextCombinations

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.auditing.profile import Profile
 from sfumato.requirements import requirement as requirements
-from sfumato.runtime.arrays import Counts, Numbers, Quiet
+from sfumato.runtime.arrays import Counts, Numbers, RedactedRepr
 from sfumato.texts.catalogue import refusal, t
 
 TOLERANCE = 1e-9
@@ -26,10 +26,10 @@ Judged = tuple[Admitted, Numbers, str]
 
 
 @dataclass(frozen=True, repr=False)
-class Failure(Quiet):
+class Failure(RedactedRepr):
     """A violated part of a requirement."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("requirement",)
+    public_fields: ClassVar[tuple[str, ...]] = ("requirement",)
 
     requirement: str
     groups: int

@@ -17,7 +17,7 @@ from sfumato.auditing.coverage import TextCombinations, locate
 from sfumato.auditing.notation import Notation
 from sfumato.auditing.profile import Profile
 from sfumato.auditing.published_file import Counted
-from sfumato.runtime.arrays import Counts, Numbers, Quiet
+from sfumato.runtime.arrays import Counts, Numbers, RedactedRepr
 from sfumato.texts.catalogue import refusal
 
 MOST_PAIRS = 2_000_000_000
@@ -30,7 +30,7 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
-class WorstPair(Quiet):
+class WorstPair(RedactedRepr):
     """Two groups, one of each release, with the most revealing intersection."""
 
     earlier: Mapping[str, str]
@@ -43,7 +43,7 @@ class WorstPair(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class Intersection(Quiet):
+class Intersection(RedactedRepr):
     """The information that two releases reveal together about one sensitive attribute."""
 
     earlier: str
@@ -89,7 +89,7 @@ class Intersection(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Seen(Quiet):
+class Seen(RedactedRepr):
     """A release as an attacker reads it: boxes, the group of each, and the published texts of groups."""
 
     counted: Counted
@@ -130,7 +130,7 @@ class Seen(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupPairs(Quiet):
+class GroupPairs(RedactedRepr):
     """Pairs of (sets of) groups that one person may be in."""
 
     earlier_sets: Sequence[tuple[int, ...]]

@@ -53,8 +53,8 @@ from sfumato.requirements.items import (
     mixed_requirement,
 )
 from sfumato.requirements.requirement import All, Requirement
-from sfumato.runtime.arrays import Quiet
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.arrays import RedactedRepr
+from sfumato.runtime.cancellation import check_cancelled
 from sfumato.texts.catalogue import counted, refusal, t
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ Supports = Mapping[int, item_rules.SetSupports]
 
 
 @dataclass(frozen=True, repr=False)
-class ItemPersons(Quiet):
+class ItemPersons(RedactedRepr):
     """Whose the records of a file with items are, by the original."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("holds",)
+    public_fields: ClassVar[tuple[str, ...]] = ("holds",)
 
     persons: int
     """The persons of the file; 0 where it is not certain whose its records are."""
@@ -87,7 +87,7 @@ class ItemPersons(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class RareSet(Quiet):
+class RareSet(RedactedRepr):
     """Published items that few records have together."""
 
     records: int
@@ -104,10 +104,10 @@ class RareInGroup(RareSet):
 
 
 @dataclass(frozen=True, repr=False)
-class BasketFailure(Quiet):
+class BasketFailure(RedactedRepr):
     """A violated requirement, with the rarest counterexamples."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("requirement",)
+    public_fields: ClassVar[tuple[str, ...]] = ("requirement",)
 
     requirement: str
     sets: int
@@ -119,10 +119,10 @@ class BasketFailure(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class SetFailure(Quiet):
+class SetFailure(RedactedRepr):
     """A violated bound on sets of known items within some groups."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("requirement",)
+    public_fields: ClassVar[tuple[str, ...]] = ("requirement",)
 
     requirement: str
     sets: int
@@ -400,7 +400,7 @@ def known_lines(
     for itemset in wanted.itemsets(original):
         known = frozenset(shows[code] for code in itemset if code in shows)  # a suppressed item reveals nothing
         if known and known not in counted:
-            look()
+            check_cancelled()
             counted[known] = read.count(read.rows_showing(known))
         if known and counted[known]:
             fitting.append(RareSet(counted[known], tuple(original.items[code] for code in itemset)))

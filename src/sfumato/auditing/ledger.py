@@ -28,8 +28,8 @@ import numpy as np
 
 from sfumato.auditing.intersection import TOLERANCE, Seen
 from sfumato.config.documents import fields, flag, mapped, number, one_of, parse_json, text, whole
-from sfumato.runtime.arrays import Counts, Numbers, Quiet
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.arrays import Counts, Numbers, RedactedRepr
+from sfumato.runtime.cancellation import check_cancelled
 from sfumato.runtime.memory import took_lock
 from sfumato.runtime.staging import PRIVATE, parts_of, writable
 from sfumato.texts.catalogue import refusal, t
@@ -184,7 +184,7 @@ def publishing(path: Path) -> Iterator[Ledger]:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, PRIVATE)
         with os.fdopen(handle, "rb+", buffering=0) as stream:
             while not took_lock(stream, without_locks=True):
-                look()
+                check_cancelled()
                 time.sleep(WAIT_SECONDS)
             lines, end = _lines(path, stream.read())
             stream.truncate(end)  # a line that a crash cut short
@@ -260,10 +260,10 @@ def _sum(before: str, line: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Remainder(Quiet):
+class Remainder(RedactedRepr):
     """The remaining groups: their number, the fewest rows, and the certainty of a value in them."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("groups", "smallest")
+    public_fields: ClassVar[tuple[str, ...]] = ("groups", "smallest")
 
     groups: int
     records: int
@@ -286,10 +286,10 @@ class Remainder(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class Difference(Quiet):
+class Difference(RedactedRepr):
     """The rows of the larger of two files that the other, possibly contained one lacks."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("earlier", "sensitive", "larger")
+    public_fields: ClassVar[tuple[str, ...]] = ("earlier", "sensitive", "larger")
 
     earlier: str
     sensitive: str
@@ -300,10 +300,10 @@ class Difference(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class Throughout(Quiet):
+class Throughout(RedactedRepr):
     """The remainder of the groups that are in every file of a sequence."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("files", "sensitive")
+    public_fields: ClassVar[tuple[str, ...]] = ("files", "sensitive")
 
     files: int
     sensitive: str

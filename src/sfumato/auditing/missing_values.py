@@ -14,7 +14,7 @@ import numpy as np
 from sfumato.auditing.decision import Failure
 from sfumato.auditing.published_file import Counted, TextColumn, number_combinations
 from sfumato.requirements.requirement import KAnonymity, Requirement
-from sfumato.runtime.arrays import Counts, Flags, Quiet
+from sfumato.runtime.arrays import Counts, Flags, RedactedRepr
 from sfumato.texts.catalogue import refusal
 
 GENEROUS = (
@@ -25,7 +25,7 @@ GENEROUS = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Matching(Quiet):
+class Matching(RedactedRepr):
     """The published combinations, the number of records with each, and the number of matching records."""
 
     counted: Counted

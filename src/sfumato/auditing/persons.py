@@ -25,7 +25,7 @@ from sfumato.auditing.published_file import Counted, Source, TextColumn
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.errors import BadInputError
 from sfumato.requirements.requirement import AlphaK, KAnonymity, LDiversity, Requirement
-from sfumato.runtime.arrays import Counts, Quiet
+from sfumato.runtime.arrays import Counts, RedactedRepr
 
 OF_RECORDS = ("average_group", "discernibility", "generalization_loss", "loss", "suppressed", "suppression_loss")
 """Measures of utility, which count records whatever risks count."""
@@ -38,7 +38,7 @@ Calling = Callable[[str, TextColumn], TextColumn]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupEvidence(Quiet):
+class GroupEvidence(RedactedRepr):
     """The known persons of every group: to whom the counted records belong."""
 
     shown: tuple[Mapping[str, str], ...]
@@ -70,10 +70,10 @@ class GroupEvidence(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class PersonAudit(Quiet):
+class PersonAudit(RedactedRepr):
     """The persons behind the groups of a file."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("column", "holds")
+    public_fields: ClassVar[tuple[str, ...]] = ("column", "holds")
 
     column: str
     groups: int

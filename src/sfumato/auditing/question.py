@@ -27,7 +27,7 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.hierarchies.notation import name_alike
 from sfumato.data.reading import Table
 from sfumato.requirements.requirement import requirement
-from sfumato.runtime.arrays import Counts, Quiet
+from sfumato.runtime.arrays import Counts, RedactedRepr
 from sfumato.texts.catalogue import refusal, t
 
 Suppressed = Literal["keep", "leave-out"]
@@ -146,10 +146,10 @@ class AuditQuestion:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PublishedAttribute(Quiet):
+class PublishedAttribute(RedactedRepr):
     """One published sensitive attribute (or none): the counted tuples, and the group of each."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("name",)
+    public_fields: ClassVar[tuple[str, ...]] = ("name",)
 
     counted: Counted
     first: Counts
@@ -167,10 +167,10 @@ class PublishedAttribute(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class WorstGroup(Quiet):
+class WorstGroup(RedactedRepr):
     """A worst group, by its published texts."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("why", "sensitive")
+    public_fields: ClassVar[tuple[str, ...]] = ("why", "sensitive")
 
     why: str
     sensitive: str | None

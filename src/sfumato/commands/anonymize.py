@@ -139,13 +139,13 @@ def _of_table(recipe: RecipeOptions, target: Target) -> Candidate:
     """Return the candidate for a table; infeasible requests are refused before the table is read."""
     from sfumato.anonymizers import anonymizer
     from sfumato.anonymizers.anonymizer import Anonymizer
-    from sfumato.anonymizers.external.external import Brought
+    from sfumato.anonymizers.external.external import ExternalRelease
     from sfumato.requirements.requirement import KAnonymity, requirement
     from sfumato.tradeoff.study.candidate import Candidate
 
     maker = anonymizer(USUAL if recipe.maker is None else recipe.maker)
     wanted = requirement(recipe.requirement) if recipe.require else KAnonymity(1)
-    if isinstance(maker, Brought):
+    if isinstance(maker, ExternalRelease):
         raise refusal("cli.made_elsewhere", name=maker.name)
     if not isinstance(maker, Anonymizer):
         maker.check_request(wanted, recipe.form, recipe.suppress)  # type: ignore[arg-type]

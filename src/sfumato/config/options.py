@@ -22,11 +22,13 @@ import inspect
 import math
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from dataclasses import field as dataclass_field
 from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from itertools import pairwise
 from types import NoneType
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -497,90 +499,34 @@ def as_typed(sentence: str) -> str:
     return _NAMED.sub(lambda found: f"--set {found[1]}" + (f"={found[2]}" if found[2] else ""), sentence)
 
 
-SOURCE = Option(
-    "A file (CSV, Excel, SPSS, Parquet, ...), a folder or pattern of many, a database's table, or a bundled table.",
-    takes="file",
-)
-QUASI = Option("Quasi-identifiers: columns that an attacker may know.", takes="columns")
-SENSITIVE = Option("Sensitive columns: an attacker must not learn them.", takes="columns")
-NEUTRAL = Option("Columns to publish unchanged.", takes="columns")
-IDENTIFIER = Option("Columns that identify a person: never published.", takes="columns")
-HOUSEHOLD = Option("The column that identifies the household of each record: never published.", takes="column")
-PERSON = Option(
-    "The column that identifies the person of each record, if a person may have several: never published; groups "
-    "then count different persons.",
-    takes="column",
-)
-ONE_RECORD_PER_PERSON = Option("Declares that every record is of another person, although an identifier repeats.")
-HIERARCHIES = Option("A TOML file, or a folder of level tables <table>_hierarchy_<column>.csv.", takes="file")
-HIERARCHY = Option("Hierarchies of single columns; they override those of the file or folder.", takes="hierarchies")
-WEIGHTS = Option(
-    "The weight of a quasi-identifier in losses, such as age=2; default: 1; with 0 it does not count.",
-    takes="weights",
-)
-MISSING_VALUES = Option("A missing value is a separate value (value), or its record is dropped (drop).")
-NA = Option("Texts that mean missing, besides the empty one.")
-DELIMITER = Option("The delimiter of a text file, if it is guessed wrongly.")
-ENCODING = Option("The encoding of a text file, if it is guessed wrongly.")
-SHEET = Option("The sheet of a workbook, if it is not the first.")
-HEADER = Option("Whether the first record is the names of the columns, if it is guessed wrongly.")
-HEADER_ROW = Option("The row of a sheet (or line of a text file) with the names of the columns, below a title.")
-COLUMNS = Option("The names of the columns, if the file has none or others.")
-DECIMAL_COMMA = Option("Columns whose numbers have a decimal comma (1.234,5), if guessed wrongly.", takes="columns")
-DECIMAL_POINT = Option("Columns whose numbers have a decimal point (1,234.5), if guessed wrongly.", takes="columns")
-DATES = Option("The order in ambiguous dates such as 05/06/1999: day-first or month-first.")
-AS_WRITTEN = Option("Columns whose texts are unchanged: not parsed as blank, number or date.", takes="columns")
-ENGINE = Option("The engine that reads the rows, if the source does not determine it: duckdb or spark.")
-MEMORY = Option("The memory of the engine before it works on disk, such as 4GB.")
-SPILL = Option("A folder for data that do not fit into memory; default: the system's temporary folder.", takes="file")
-MOST_CELLS = Option(
-    "Columns are coarsened to at most this many distinct combinations; default: what fits into memory.",
-    least=1,
-)
-RANGES = Option(
-    "The finest ranges that a release may publish: rounded ends, or whole nodes of hierarchies (node); default: the "
-    "anonymizer's.",
-)
+TAKES = {
+    "file": "SOURCE HIERARCHIES SPILL BASKET_SOURCE TREE ITEMS_FILE ITEM_TREE",
+    "columns": "QUASI SENSITIVE NEUTRAL IDENTIFIER DECIMAL_COMMA DECIMAL_POINT AS_WRITTEN",
+    "column": "HOUSEHOLD PERSON ID ITEM COLUMN ITEM_COLUMN ITEM_OWNER ITEM_OF",
+    "hierarchies": "HIERARCHY",
+    "weights": "WEIGHTS",
+    "anonymizer": "ANONYMIZERS ITEM_ANONYMIZERS",
+    "requirement": "REQUIREMENTS",
+    "utility": "UTILITY",
+    "limit": "LIMIT",
+    "merging": "MERGING",
+}
+"""The options that name a thing of each kind; further bounds; rare options."""
 
-BASKET_SOURCE = Option("A file of sets of items (lines, rows or lists), or the name of bundled baskets.", takes="file")
-ID = Option("For baskets in rows: the column that identifies the basket of each item.", takes="column")
-ITEM = Option("For baskets in rows: the column of items.", takes="column")
-LINES = Option("For baskets in lines: every line is a basket, although the file looks like a table or has a header.")
-COLUMN = Option("For baskets in lists: the column of lists, if there are several.", takes="column")
-SEPARATOR = Option("For baskets in lines: the separator of items, if it is guessed wrongly.")
-TREE = Option(
-    "For baskets: the tree of items, as a level table (each item with its generalizations), or icd-9-cm or icd-10.",
-    takes="file",
-)
-KNOWN = Option("For baskets: the number of a person's items that an attacker may know.", least=1)
+BOUNDS: Mapping[str, Any] = {"MOST_CELLS": {"least": 1}, "KNOWN": {"least": 1}, "SUPPRESS": {"least": 0, "most": 1}}
+RARE = "LATTICE UTILITY LIMIT SETS"
 
-ITEM_COLUMN = Option("The column with a set of items: a list, or items with a separator.", takes="column")
-ITEMS_FILE = Option("A second file with the items of the records, one per row (--id, --item).", takes="file")
-ITEM_OWNER = Option("For a second file of items: the column that identifies the record, in both files.", takes="column")
-ITEM_OF = Option("For a second file of items: its column of items.", takes="column")
-ITEM_SEPARATOR = Option("The separator of the items of a field, if it is guessed wrongly.")
-ITEM_TREE = Option(
-    "The tree of items: a level table (each item with its generalizations), or icd-9-cm or icd-10.", takes="file"
-)
-SENSITIVE_ITEMS = Option(
-    "Sensitive items, or nodes of their tree: an attacker must not learn them. A requirement on the column of items "
-    "applies to these."
-)
 
-ANONYMIZERS = Option("The anonymizers of the release: names with their options.", takes="anonymizer")
-REQUIREMENTS = Option("The requirement of every group, parts joined by &.", takes="requirement")
-IN_FORMS = Option("Generalization (boxes), or bucketization (exact quasi-identifiers, permuted sensitive values).")
-SUPPRESS = Option("The largest share of suppressed records.", least=0, most=1)
-LATTICE = Option(
-    "For full-domain only: whether every feasible transformation is a candidate, not only the optimum.", rare=True
-)
-UTILITY = Option("For baskets: the items that may be published together.", takes="utility", rare=True)
-LIMIT = Option("For baskets: the limit on suppression.", takes="limit", rare=True)
-ITEM_ANONYMIZERS = Option("For a table with items: the anonymizers of the items of every group.", takes="anonymizer")
-MERGING = Option("For a table with items: how groups are merged to reduce the loss of their items.", takes="merging")
-SETS = Option(
-    "For a table with items, the form of a published set. group: it lists items of its group, which reveals that "
-    "somebody in the group has each of them; common: a node of one tree over all items, which reveals nothing more "
-    "about the group.",
-    rare=True,
-)
+def __getattr__(name: str) -> Option:
+    """Return a shared option; its text is in the catalogue (`options.toml`)."""
+    if name not in shared_meanings():
+        raise AttributeError(name)
+    takes = next((kind for kind, names in TAKES.items() if name in names.split()), "")
+    return Option(shared_meanings()[name], takes=takes, rare=name in RARE.split(), **BOUNDS.get(name, {}))
+
+
+@cache
+def shared_meanings() -> Mapping[str, str]:
+    """Read the texts of shared options."""
+    content = tomllib.loads((files("sfumato") / "texts/en/options.toml").read_text(encoding="utf-8"))
+    return cast(Mapping[str, str], content["option"])

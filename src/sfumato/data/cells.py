@@ -25,9 +25,9 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.hierarchies.notation import ascii_where_unclear, find_look_alikes
 from sfumato.data.persons import GroupPersons, PersonPairs
 from sfumato.runtime._kernel_helpers import NO_HASH, hashed, mixed_in, slots_for
-from sfumato.runtime.arrays import Codes, Counts, Quiet
+from sfumato.runtime.arrays import Codes, Counts, RedactedRepr
 from sfumato.runtime.kernels import kernel
-from sfumato.runtime.threads import Once, together
+from sfumato.runtime.threads import SingleFlight, together
 from sfumato.texts.catalogue import refusal, t
 
 Weights = tuple[tuple[str, float], ...]
@@ -75,10 +75,10 @@ def weights_in_words(weights: Mapping[str, float]) -> list[str]:
 
 
 @dataclass(frozen=True, repr=False)
-class Quasi(Quiet):
+class Quasi(RedactedRepr):
     """A quasi-identifier: its name and the hierarchy of its leaf codes."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("name",)
+    public_fields: ClassVar[tuple[str, ...]] = ("name",)
 
     name: str
     hierarchy: Hierarchy
@@ -87,10 +87,10 @@ class Quasi(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sensitive(Quiet):
+class Sensitive(RedactedRepr):
     """A sensitive attribute: the values that occur, in the order of their hierarchy, and their frequencies (Q)."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("name",)
+    public_fields: ClassVar[tuple[str, ...]] = ("name",)
 
     name: str
     hierarchy: Hierarchy
@@ -137,7 +137,7 @@ def spans_of(sensitive: Sequence[Sensitive]) -> Counts:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Cells(Quiet):
+class Cells(RedactedRepr):
     """The distinct tuples of a table: codes of the quasi-identifiers, values of the sensitive attributes, counts."""
 
     quasi: tuple[Quasi, ...]
@@ -182,9 +182,9 @@ class Cells(Quiet):
         return np.array([quasi.hierarchy.size for quasi in self.quasi], np.int64)
 
     @cached_property
-    def once(self) -> Once:
+    def once(self) -> SingleFlight:
         """Intermediate results of makers that several releases need: groups, in any form."""
-        return Once()
+        return SingleFlight()
 
     @cached_property
     def leaf_counts(self) -> list[Counts]:
@@ -263,7 +263,7 @@ class Cells(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Histograms(Quiet):
+class Histograms(RedactedRepr):
     """For every group its size and its counts of each sensitive value, all attributes side by side."""
 
     sensitive: tuple[Sensitive, ...]
@@ -287,7 +287,7 @@ class Histograms(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CountedValues(Quiet):
+class CountedValues(RedactedRepr):
     """The values of one column by cell: of cell c at `offsets[c]:offsets[c + 1]`."""
 
     offsets: Counts
@@ -362,7 +362,7 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Points(Quiet):
+class Points(RedactedRepr):
     """The distinct rows of some codes, in the order of their first appearance, with the records of each."""
 
     codes: Codes
@@ -483,7 +483,7 @@ Short = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assignment(Quiet):
+class Assignment(RedactedRepr):
     """The groups of records: `count` records of `cell` go to `group`. A cell may be split; the rest is suppressed."""
 
     cell: Counts

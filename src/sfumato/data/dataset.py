@@ -28,7 +28,7 @@ from sfumato.data.hierarchies.categorical import flat
 from sfumato.data.items import Baskets
 from sfumato.data.persons import PersonPairs
 from sfumato.data.reading import Table
-from sfumato.runtime.arrays import Counts, Flags, Quiet
+from sfumato.runtime.arrays import Counts, Flags, RedactedRepr
 from sfumato.texts.catalogue import refusal, t
 
 NONE = "none"
@@ -43,7 +43,7 @@ Named = Sequence[str] | Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CellBaskets(Quiet):
+class CellBaskets(RedactedRepr):
     """The distinct pairs of a cell and a basket, by cell and basket, and the number of records of each."""
 
     cell: Counts
@@ -62,7 +62,7 @@ class CellBaskets(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MixedTable(Quiet):
+class MixedTable(RedactedRepr):
     """A table, the baskets of its records, and which cell has which basket."""
 
     table: Table

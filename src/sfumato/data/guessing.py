@@ -29,7 +29,7 @@ from sfumato.data.hierarchies.numeric import LARGEST
 from sfumato.data.persons import looks_like_keys
 from sfumato.data.reading import LOOKS
 from sfumato.engines.protocol import ColumnFacts, DistinctValues, Engine
-from sfumato.runtime.arrays import Quiet
+from sfumato.runtime.arrays import RedactedRepr
 from sfumato.texts.catalogue import refusal, t
 
 SAMPLE = 100_000
@@ -88,10 +88,10 @@ Entry = Mapping[str, object]
 
 
 @dataclass(frozen=True, repr=False)
-class Guess(Quiet):
+class Guess(RedactedRepr):
     """The guess about one column, with its reason."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("column", "role", "type")
+    public_fields: ClassVar[tuple[str, ...]] = ("column", "role", "type")
 
     column: str
     role: _column_names.Role | None
@@ -124,7 +124,7 @@ class Guess(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SampledColumn(Quiet):
+class SampledColumn(RedactedRepr):
     """An examined column: its name, facts of the whole column, the values of a sample."""
 
     name: str

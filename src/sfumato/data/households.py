@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from sfumato.data.cells import distinct_rows, ranges, weighted_counts
 from sfumato.engines.protocol import CellValues, Engine, column_pairs
-from sfumato.runtime.arrays import Codes, Counts, Quiet
+from sfumato.runtime.arrays import Codes, Counts, RedactedRepr
 
 NEARLY = 0.9
 """The least share of the households with several members that agree on a nearly shared attribute."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Memberships(Quiet):
+class Memberships(RedactedRepr):
     """The number of records of each household in each cell, or combination of quasi-identifiers."""
 
     combination: Counts

@@ -27,7 +27,7 @@ from sfumato.engines._text_files import JSON, PARQUET
 from sfumato.engines.item_files import ItemRows, find_rows, separator_of, split_line
 from sfumato.engines.protocol import CountedLists, Engine, Reading, SourceLayout, column_pairs
 from sfumato.errors import BadInputError
-from sfumato.runtime.arrays import Codes, Counts, Quiet
+from sfumato.runtime.arrays import Codes, Counts, RedactedRepr
 from sfumato.texts.catalogue import counted, refusal, t
 
 SHOWN = 8
@@ -324,7 +324,7 @@ UNLISTED = "columns without a role are not published: "
 
 
 @dataclass(frozen=True, repr=False)
-class HeldItems(Quiet):
+class HeldItems(RedactedRepr):
     """The list of items of each cell's records; lists are indices of `lists`, which may repeat."""
 
     cell: Counts

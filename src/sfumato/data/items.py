@@ -21,7 +21,7 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.persons import PersonPairs
 from sfumato.engines.protocol import Pairs
 from sfumato.errors import BadInputError
-from sfumato.runtime.arrays import Codes, Counts, Quiet
+from sfumato.runtime.arrays import Codes, Counts, RedactedRepr
 from sfumato.runtime.kernels import kernel
 from sfumato.texts.catalogue import refusal, t
 
@@ -77,7 +77,7 @@ def rows_of_persons(basket: Counts, person: Counts, count: Counts) -> tuple[Coun
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Baskets(Quiet):
+class Baskets(RedactedRepr):
     """The distinct baskets of a data set with their numbers of records.
 
     Where a person may have several records, a basket stands in a row for each kind of persons who have it.

@@ -19,7 +19,7 @@ from sfumato.data._column_names import HOUSEHOLD, NAME, REACH, is_phone, meaning
 from sfumato.data.hierarchies.notation import read_date
 from sfumato.engines.protocol import Engine, Pairs
 from sfumato.runtime._kernel_helpers import members_by
-from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers, Quiet
+from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers, RedactedRepr
 from sfumato.runtime.kernels import kernel
 from sfumato.texts.catalogue import refusal
 
@@ -39,7 +39,7 @@ MOSTLY = 0.9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PersonPairs(Quiet):
+class PersonPairs(RedactedRepr):
     """The number of records of each person in each cell: pairs in the order of persons."""
 
     cell: Codes
@@ -138,7 +138,7 @@ class PersonPairs(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupPersons(Quiet):
+class GroupPersons(RedactedRepr):
     """The persons of every group and their sensitive values, for whole cells; see `count_values`.
 
     Everything is counted on demand.

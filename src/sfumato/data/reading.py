@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, get_args
@@ -377,9 +378,7 @@ def read(source: Any, **columns: Unpack[Columns]) -> Table:
     are coarsened. `ranges` is the finest that a release may publish: `rounded` or `node`.
     """
     said: dict[str, Any] = {"quasi": (), **columns}
-    unknown = [name for name in said if name not in Columns.__annotations__]
-    if unknown:
-        raise TypeError(t("refusal.read_got_unexpected_keyword", unknown=unknown[0]))
+    check_keywords("read", said)
     for name, allowed in (("ranges", get_args(AllowedRanges)), ("dates", get_args(DayOrder))):
         if said.get(name) is not None:
             check_choice(name, said[name], allowed)
@@ -394,6 +393,24 @@ def read(source: Any, **columns: Unpack[Columns]) -> Table:
     most = coarsening.usual_most_cells(reading.memory) if most is None else most
     table = with_roles(rows, roles, hierarchies, said.get("missing", "value"), most_cells=most)
     return replace(table, kind=frame_kind(source), ranges=said.get("ranges"), memory=reading.memory)
+
+
+OTHER_NAMES = {
+    **dict.fromkeys(("maker", "method", "algorithm"), "with_"),
+    **dict.fromkeys(("qi", "qis", "quasi_identifiers"), "quasi"),
+    **dict.fromkeys(("id", "identifiers", "identifying"), "identifier"),
+}
+"""Keywords that people try, and ours."""
+
+
+def check_keywords(function: str, given: Iterable[str], more: Sequence[str] = ()) -> None:
+    """Raise for an unknown keyword of a function that takes the keywords of `read` and `more`; name the nearest one."""
+    known = [*more, *Columns.__annotations__]
+    for name in given:
+        if name not in known:
+            likely = [OTHER_NAMES[name]] if OTHER_NAMES.get(name) in known else get_close_matches(name, known, 1)
+            id = "refusal.unknown_keyword_nearest" if likely else "refusal.unknown_keyword"
+            raise TypeError(t(id, function=function, name=name, likely="".join(likely), known=", ".join(known)))
 
 
 def as_table(source: Any, columns: Columns) -> Table:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sfumato.engines._headers import checked_header
 from sfumato.errors import BadInputError
-from sfumato.runtime.arrays import Quiet
+from sfumato.runtime.arrays import RedactedRepr
 from sfumato.texts.catalogue import refusal, t
 
 FrameKind = Literal["pandas", "polars", "arrow", "spark"]
@@ -39,10 +39,10 @@ CONVERT: dict[FrameKind, str] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Frame(Quiet):
+class Frame(RedactedRepr):
     """A frame instead of a file name; it equals only itself, and its representation has no rows."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("origin",)
+    public_fields: ClassVar[tuple[str, ...]] = ("origin",)
 
     content: Any
     origin: str

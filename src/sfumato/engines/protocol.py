@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
-from sfumato.runtime.arrays import Quiet
+from sfumato.runtime.arrays import RedactedRepr
 from sfumato.texts.catalogue import refusal, t
 
 DIGITS = 15
@@ -153,7 +153,7 @@ OWN_FILE = Reading(delimiter=",", encoding="utf-8", header=True, notations=False
 
 
 @dataclass(frozen=True, repr=False)
-class DistinctValues(Quiet):
+class DistinctValues(RedactedRepr):
     """The distinct values of one column as text (None: missing), each with its count and first row (from 1)."""
 
     values: Sequence[str | None]
@@ -170,7 +170,7 @@ class DistinctValues(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class ColumnFacts(Quiet):
+class ColumnFacts(RedactedRepr):
     """Facts of a whole column, counted by the engine; the only values in it are the ends of ranges."""
 
     present: int
@@ -210,10 +210,10 @@ class Rule:
 
 
 @dataclass(frozen=True, repr=False)
-class Coding(Quiet):
+class Coding(RedactedRepr):
     """A code for each text of one column, or for each result of a rule; None is the key of missing values."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("column",)
+    public_fields: ClassVar[tuple[str, ...]] = ("column",)
 
     column: str
     codes: Mapping[str | None, int]
@@ -221,7 +221,7 @@ class Coding(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class CountedCodes(Quiet):
+class CountedCodes(RedactedRepr):
     """The distinct tuples of codes in lexicographic order, the number of rows of each, and of the dropped rows."""
 
     codes: NDArray[np.int32]
@@ -232,7 +232,7 @@ class CountedCodes(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class CellValues(Quiet):
+class CellValues(RedactedRepr):
     """The distinct pairs of a cell and a value of one column, by cell and text, and the number of rows of each."""
 
     cell: NDArray[np.int64]
@@ -245,7 +245,7 @@ class CellValues(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class Pairs(Quiet):
+class Pairs(RedactedRepr):
     """The distinct pairs of a cell and a value of one column that is not missing, and the number of rows of each."""
 
     cell: NDArray[np.int64]
@@ -256,7 +256,7 @@ class Pairs(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class Tuples(Quiet):
+class Tuples(RedactedRepr):
     """The distinct tuples of a cell and values of some columns, by cell and texts, and the number of rows of each."""
 
     cell: NDArray[np.int64]
@@ -269,7 +269,7 @@ class Tuples(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class CountedLists(Quiet):
+class CountedLists(RedactedRepr):
     """The distinct lists of items and the number of records of each, in the order of first occurrence, if any."""
 
     texts: Sequence[str | None]
@@ -287,7 +287,7 @@ class CountedLists(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class Texts(Quiet):
+class Texts(RedactedRepr):
     """A published column made of texts: row i of the cells or groups it belongs to shows `texts[codes[i]]`."""
 
     name: str
@@ -296,7 +296,7 @@ class Texts(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class Placement(Quiet):
+class Placement(RedactedRepr):
     """The groups of the rows of each cell: `count` rows of `cell` go to `group`; other rows are suppressed."""
 
     cell: NDArray[np.int64]
@@ -307,7 +307,7 @@ class Placement(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class Layout(Quiet):
+class Layout(RedactedRepr):
     """The columns of a published file, and their dependencies.
 
     Texts `by_group` are published for the group of a row; texts `by_cell` for its cell; `neutral` columns are the row's

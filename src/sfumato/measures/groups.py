@@ -16,7 +16,7 @@ from sfumato.measures.divergence import adversary_gains
 from sfumato.measures.person_risk import exposures, gains_of_persons, recursive_ranks, singled_out
 from sfumato.release.release import Grouped, Published, counts_people
 from sfumato.requirements.requirement import sensitive_levels
-from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
+from sfumato.runtime.arrays import Codes, Counts, Numbers, RedactedRepr
 from sfumato.runtime.kernels import kernel
 from sfumato.runtime.threads import together, workers
 from sfumato.texts.catalogue import refusal
@@ -56,7 +56,7 @@ RECURSIVE_C = 3.0
 
 
 @dataclass(frozen=True, repr=False)
-class Measured(Quiet):
+class Measured(RedactedRepr):
     """The measures of a release: by name, and for each sensitive attribute apart."""
 
     values: Mapping[str, float]

@@ -45,9 +45,9 @@ from sfumato.release.populations import MOST_MEMBERS, Populations, large_populat
 from sfumato.release.regions import Members, are_points, estimated_histograms, overlap_estimates
 from sfumato.release.release import Published, Release, counts_people
 from sfumato.requirements.items import BasketRequirement, Itemset, PrivacyConstraints
-from sfumato.runtime.arrays import Numbers, Quiet
-from sfumato.runtime.cancellation import look
-from sfumato.runtime.threads import Once
+from sfumato.runtime.arrays import Numbers, RedactedRepr
+from sfumato.runtime.cancellation import check_cancelled
+from sfumato.runtime.threads import SingleFlight
 from sfumato.texts.catalogue import refusal
 
 
@@ -137,9 +137,9 @@ class Prepared:
         return tuple(self.scales.queries.workload(cells, self.points, i) for i in range(len(cells.sensitive)))
 
     @cached_property
-    def once(self) -> Once:
+    def once(self) -> SingleFlight:
         """The results for one release that apply to another one of the same groups."""
-        return Once()
+        return SingleFlight()
 
     @cached_property
     def task(self) -> ClassificationTask | None:
@@ -202,7 +202,7 @@ class Prepared:
         measured = measure(release) if counted else Measured(promised(release) | of_functions(release), {})
         if not release.shows_sensitive:
             return measured
-        look()
+        check_cancelled()
         points = self.point_estimates(release)
         by_sensitive = {
             attribute.name: dict(measured.by_sensitive.get(attribute.name, {}))
@@ -216,13 +216,13 @@ class Prepared:
             errors = self.query_errors(release, self.scales.queries, self.workloads[i], points, i)
             numbers["query_error"], numbers["query_error_median"] = float(errors.mean()), float(np.median(errors))
             numbers["kl"] = kl(release, self.points, self.truth, points, i)
-            look()
+            check_cancelled()
             attacked = self.scales.attack.against(release, i)
             numbers["attack_accuracy"], numbers["empirical_breach"] = attacked.accuracy, attacked.breach
         if isinstance(release, Release) and isinstance(self.scales.reader, EmReader):
             entries = Entries.of(release, self.points)
             for i, numbers in enumerate(by_sensitive.values()):
-                look()
+                check_cancelled()
                 numbers |= self._reconstructed(release, self.scales.reader, entries, i)
         values = dict(measured.values)
         for name in (*READ_NOISY, *RECONSTRUCTED):
@@ -358,7 +358,7 @@ class BasketScales:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PreparedBaskets(Quiet):
+class PreparedBaskets(RedactedRepr):
     """Scales with everything drawn that all releases share."""
 
     scales: BasketScales
@@ -540,7 +540,7 @@ class MixedScales:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PreparedMixed(Quiet):
+class PreparedMixed(RedactedRepr):
     """Scales with everything drawn that all releases share."""
 
     scales: MixedScales

@@ -152,13 +152,13 @@ def _by_refining(given: Combinations, largest: int, extra: Sequence[Members]) ->
     for first in range(given.width):
         steps = Steps(left, tuple(places[first:]))
         starts = [((0,), 1), *(((0, second), largest) for second in range(1, left.width) if largest > 1)]
-        branches = together(lambda start, steps=steps: steps.look(*start), starts)  # type: ignore[misc]
+        branches = together(lambda start, steps=steps: steps.search(*start), starts)  # type: ignore[misc]
         parts += [(risks, keys[number]) for risks, keys in branches]
         if left.width > 1:
             left, of_left = left.project(range(1, left.width))
             number = of_left[number]
     whole_steps = Steps(given, tuple(range(given.width)))
-    return parts + together(lambda members: whole_steps.look(members, len(members)), extra)
+    return parts + together(lambda members: whole_steps.search(members, len(members)), extra)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,7 @@ class Steps:
     given: Combinations
     places: tuple[int, ...]
 
-    def look(self, start: Members, largest: int) -> Part:
+    def search(self, start: Members, largest: int) -> Part:
         """Look at a subset and at all that begin with it, up to a number of attributes."""
         keys = np.full(self.given.size, NEVER)
         risks: dict[Members, GroupRisk] = {}

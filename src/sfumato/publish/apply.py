@@ -48,7 +48,7 @@ from sfumato.release.items import SUPPRESSED, ItemParts, MixedRelease, Placed, R
 from sfumato.release.release import generalization
 from sfumato.release.writing import format_of
 from sfumato.release.writing_items import Names, laid_out, names_as_before
-from sfumato.runtime.arrays import Codes, Counts, Flags, Quiet
+from sfumato.runtime.arrays import Codes, Counts, Flags, RedactedRepr
 from sfumato.runtime.staging import check_targets, staged
 from sfumato.texts.catalogue import counted, t
 from sfumato.tradeoff.question.recipients import shown_baskets
@@ -153,7 +153,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, repr=False)
-class Written(Quiet):
+class Written(RedactedRepr):
     """A recoded and renamed file, with its audit and notices."""
 
     audit: Any
@@ -173,7 +173,7 @@ class NewData(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RecodedFile(Quiet):
+class RecodedFile(RedactedRepr):
     """Recoded new data, and the records that did not fit."""
 
     release: Any

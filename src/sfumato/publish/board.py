@@ -67,7 +67,7 @@ def board_content(certificate: Mapping[str, Any], decision: Decision, path: Path
         "public": short(certificate_files(path)[3].name, 80),
         "verdict": _verdict(decision),
         "plain": plain,
-        "done": short(certificate["for_your_eyes"].get("done", "")),
+        "done": short(certificate["internal"].get("done", "")),
         "left_out": _left_out(certificate),
         "warnings": [
             (each["about"], opening(each["text"], WARNING), short(each.get("found", ""), FOUND))
@@ -95,7 +95,7 @@ def _checked_bounds(decision: Decision) -> str:
 
 def _left_out(certificate: Mapping[str, Any]) -> str:
     """Describe the suppressed part of the table; empty for a noisy draw, which has no records of it."""
-    left_out, dropped = certificate["for_your_eyes"].get("suppressed", {}), _dropped(certificate)
+    left_out, dropped = certificate["internal"].get("suppressed", {}), _dropped(certificate)
     sentence = f"{DROPPED[:-1]}: {counted(dropped, 'record')}." if dropped else ""
     if "records" in left_out:
         return f"{left_out['records']:,} of {counted(left_out['of'], 'record')} left out. {sentence}".rstrip()
@@ -106,7 +106,7 @@ def _left_out(certificate: Mapping[str, Any]) -> str:
 
 def _dropped(certificate: Mapping[str, Any]) -> int:
     """Count the dropped records of the table, which miss a value."""
-    inside = certificate["for_your_eyes"]
+    inside = certificate["internal"]
     return int(inside.get("suppressed", inside).get("dropped", 0))
 
 
@@ -127,7 +127,7 @@ def _uses(decision: Decision) -> list[str]:
 
 def _decided(certificate: Mapping[str, Any], decision: Decision) -> list[tuple[str, str]]:
     """Return the decisions: study, requirement, point, recipient, time, version."""
-    point, recipient, origin = decision.point, decision.recipient, certificate["for_your_eyes"]["input"]
+    point, recipient, origin = decision.point, decision.recipient, certificate["internal"]["input"]
     candidates = counted(len(decision.map_.points), "candidate")
     records = counted(origin["records"] + _dropped(certificate), "record")
     whom = "no recipient named; `sfumato release --for` names and checks one"
@@ -150,7 +150,7 @@ def _promised(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         return [("Required", f"nothing: it was made elsewhere; claimed for it: {promise['claimed'] or 'nothing'}")]
     if "requirement" in promise:
         promised = str(promise["requirement"])
-        required = certificate["for_your_eyes"].get("required", promised)
+        required = certificate["internal"].get("required", promised)
         more = [("Promised", f"{promised} (checked on the file)")] if promised != required else []
         return [("Required", required), *more]
     private = promise["differential_privacy"]

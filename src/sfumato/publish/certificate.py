@@ -3,7 +3,7 @@
 One builder for all kinds of releases: each part of a release contributes sections. The requirement contributes its
 promise, the maker its procedure, the release its counts, the file its measures. The public certificate is made first,
 from a `PublicContext`, which contains only settings and what the file alone shows. The publisher's certificate adds a
-part `for_your_eyes`, which may read the release; nothing of this part is safe to share.
+part `internal`, which may read the release; nothing of this part is safe to share.
 """
 
 import platform
@@ -506,12 +506,12 @@ def public_certificate(context: PublicContext) -> dict[str, Any]:
 def internal_certificate(outside: Mapping[str, Any], inside: InternalContext) -> dict[str, Any]:
     """Return the publisher's certificate: the public one with the internal part."""
     eyes = {section.id: section.content for contribute in INTERNAL for section in contribute(inside)}
-    return {**outside, **for_publisher(outside, inside), "for_your_eyes": eyes}
+    return {**outside, **for_publisher(outside, inside), "internal": eyes}
 
 
 def certificate_page(content: Mapping[str, Any]) -> str:
     """Render a certificate as HTML."""
-    template = "certificate-internal.html" if "for_your_eyes" in content else "certificate.html"
+    template = "certificate-internal.html" if "internal" in content else "certificate.html"
     return render(template, certificate=content, measures=MEASURES, command=shlex.join(content["verify"]))
 
 

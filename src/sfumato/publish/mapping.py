@@ -41,7 +41,7 @@ from sfumato.release.release import Published
 from sfumato.release.writing_items import Names, behind_parts, release_names
 from sfumato.requirements.items import BasketRequirement, MixedRequirement, basket_requirement, mixed_requirement
 from sfumato.requirements.requirement import Requirement, requirement
-from sfumato.runtime.arrays import Codes, Quiet
+from sfumato.runtime.arrays import Codes, RedactedRepr
 from sfumato.runtime.kernels import kernel
 from sfumato.texts.catalogue import counted, refusal
 
@@ -112,7 +112,7 @@ LEFT_OUT = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mapping(Quiet):
+class Mapping(RedactedRepr):
     """The recoding of the quasi-identifiers of a release."""
 
     requirement: Requirement
@@ -173,7 +173,7 @@ class Mapping(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ItemMapping(Quiet):
+class ItemMapping(RedactedRepr):
     """The recoding of items, by group of a table or for all baskets."""
 
     requirement: Any

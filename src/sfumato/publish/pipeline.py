@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.anonymizers.dp.mechanism import Mechanism
-from sfumato.anonymizers.external.external import Brought
+from sfumato.anonymizers.external.external import ExternalRelease
 from sfumato.anonymizers.perturbation.record_anonymizer import RecordMaker
 from sfumato.auditing.question import STUDY
 from sfumato.config.options import check_choice
@@ -119,7 +119,7 @@ def check_request(study: Study, point: Point, layout: str, mapping: object, lege
     elif legend != "auto":
         raise refusal("release.no_legend")
     else:
-        kinds = {"noisy": Mechanism, "external": Brought, "records": RecordMaker}
+        kinds = {"noisy": Mechanism, "external": ExternalRelease, "records": RecordMaker}
         kind = next((name for name, own in kinds.items() if isinstance(maker, own)), "")
     places = {"id": point.id, "maker": maker.name, "layout": layout}
     if mapping is not None and kind in ("noisy", "external", "records"):
@@ -144,7 +144,7 @@ def prepared(map_: Map, point: Point, folder: Path, path: Path, origin: Origin, 
     source = data.engine.origin if study.parts == ATTRIBUTES else data.origin
     check_unchanged(map_, folder, source, study.digest_of(data))
     origin = replace(origin, table=study.data.source if items_alone else source)
-    if isinstance(maker, Brought):
+    if isinstance(maker, ExternalRelease):
         return external(point, maker, data, path, origin, how)
     step("make")
     if study.parts == ATTRIBUTES:
@@ -159,7 +159,7 @@ def prepared(map_: Map, point: Point, folder: Path, path: Path, origin: Origin, 
 
 
 def external(
-    point: Point, maker: Brought, table: Any, path: Path, origin: Origin, how: Mapping[str, Any]
+    point: Point, maker: ExternalRelease, table: Any, path: Path, origin: Origin, how: Mapping[str, Any]
 ) -> Publishable:
     """Prepare an external release for publication; raise if it may not be published.
 

@@ -42,8 +42,8 @@ from sfumato.release.writing import format_of
 from sfumato.release.writing_items import Names, files_of, release_names, write_item_drafts
 from sfumato.report.measure_sentences import ARROWS, EXACT_VALUES, Subject, changes_sentence, measure_lines, sentences
 from sfumato.requirements.requirement import Requirement
-from sfumato.runtime.arrays import Quiet
-from sfumato.runtime.cancellation import look, step
+from sfumato.runtime.arrays import RedactedRepr
+from sfumato.runtime.cancellation import check_cancelled, step
 from sfumato.runtime.staging import check_targets, staged
 from sfumato.texts.catalogue import counted, t, wrapped
 
@@ -186,10 +186,10 @@ class Publishable:
 
 
 @dataclass(frozen=True, repr=False)
-class Publication(Quiet):
+class Publication(RedactedRepr):
     """The result of a publication."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("audit", "files")
+    public_fields: ClassVar[tuple[str, ...]] = ("audit", "files")
 
     published: Publishable
     audit: Any
@@ -273,7 +273,7 @@ def publish(
             texts = certified_texts(published, written, findings, cells, decision)
         for draft, text in zip(drafts[len(data) :], [*texts, *mappings.values()], strict=True):
             draft.write_text(text, encoding="utf-8")
-        look()
+        check_cancelled()
         for file in left_behind:  # before the data are renamed, to which it does not apply
             file.unlink()
     notices = formula_notice(dict(cells), published.escape_formulas)
@@ -355,7 +355,7 @@ class Target:
 
 
 @dataclass(frozen=True, repr=False)
-class Single(Quiet):
+class Single(RedactedRepr):
     """A written release."""
 
     files: Sequence[Path]

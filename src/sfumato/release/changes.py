@@ -20,7 +20,7 @@ from sfumato.release.release import Release, present_leaves
 from sfumato.runtime.arrays import Codes, Numbers
 from sfumato.texts.catalogue import counted, number, t
 
-UNCHANGED, LEFT_OUT = "unchanged", "left out (*)"
+UNCHANGED, LEFT_OUT = t("change.unchanged"), t("change.left_out")
 HALF, NEARLY_ALL, EVEN = 0.5, 0.95, 1e-9
 UNITS = {"day": (1, 1), "month": (28, 31), "quarter": (90, 92), "year": (365, 366), "decade": (3652, 3653)}
 """Least and most days of a named interval of dates."""
@@ -122,14 +122,14 @@ def summary(pieces: Iterable[Piece]) -> str:
     if most.noun == ROOT and most.share > NEARLY_ALL:
         return t("notice.left_out_share", left_out=LEFT_OUT, share=most.share)
     if most.share > HALF:
-        usual = f"mostly {most.noun}"
+        usual = t("change.mostly", noun=most.noun)
     else:
         reached = np.cumsum([piece.share for piece in ordered])
         middle = ordered[int(np.searchsorted(reached, HALF - EVEN))]
         usual = t("notice.half_finer", noun=middle.noun)
     finest, coarsest = ordered[0].noun, ordered[-1].noun
     kind = f"{finest.rpartition(' of ')[0]} of "
-    return f"between {finest} and {coarsest.removeprefix(kind)}, {usual}"
+    return t("change.between", finest=finest, coarsest=coarsest.removeprefix(kind), usual=usual)
 
 
 # -- pieces ------------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def _piece(hierarchy: Hierarchy, lo: int, hi: int, present: NDArray[np.bool_] | 
 
 def set_piece(values: int) -> Piece:
     """Describe a set of so many values."""
-    return Piece(values, f"groups of {values:,}", t("notice.groups", values=values))
+    return Piece(values, t("change.groups", values=values), t("notice.groups", values=values))
 
 
 def number_piece(first: float, last: float, whole: bool) -> Piece:
@@ -161,12 +161,12 @@ def number_piece(first: float, last: float, whole: bool) -> Piece:
     if first == last:
         return EXACT
     width = last - first + whole
-    return Piece(width, f"ranges of {number(width)}", t("notice.ranges", width=width))
+    return Piece(width, t("change.ranges", width=number(width)), t("notice.ranges", width=width))
 
 
 def open_piece(text: str) -> Piece:
     """Describe an interval without an end, such as 90+."""
-    return Piece(1e300, text, f"all as {text}")
+    return Piece(1e300, text, t("change.all_as", text=text))
 
 
 def date_piece(first: float, last: float) -> Piece:
@@ -178,11 +178,12 @@ def date_piece(first: float, last: float) -> Piece:
         return EXACT
     for unit, (least, most) in UNITS.items():
         if least <= days <= most:
-            return Piece(least, f"{unit}s", f"by {unit}")
+            return Piece(least, f"{unit}s", t("change.by", unit=unit))
     for name, length in (("years", YEAR), ("months", MONTH)):
         if (many := round(days / length)) > 1 and abs(days - many * length) <= many + 1:
-            return Piece(days, f"stretches of {many} {name}", t("notice.stretches_changes", many=many, name=name))
-    return Piece(days, f"stretches of {counted(int(days), 'day')}", t("notice.stretches", days=int(days)))
+            stretch = {"many": many, "name": name}
+            return Piece(days, t("change.stretches", **stretch), t("notice.stretches_changes", **stretch))
+    return Piece(days, t("change.stretches_of_days", days=int(days)), t("notice.stretches", days=int(days)))
 
 
 # -- whole levels ------------------------------------------------------------------------------------------
@@ -219,7 +220,7 @@ def _prefix(hierarchy: Hierarchy, level: int) -> str:
     if len(lengths) != 1 or 0 in lengths or not all(leaf.startswith(stem) for leaf, stem in pairs):
         return ""
     left = lengths.pop()
-    return f"to {counted(left, 'digit' if all(stem.isdigit() for _, stem in pairs) else 'character')}"
+    return t("change.to_digits" if all(stem.isdigit() for _, stem in pairs) else "change.to_characters", left=left)
 
 
 # -- texts of a file ---------------------------------------------------------------------------------------

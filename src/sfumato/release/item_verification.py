@@ -20,11 +20,11 @@ from sfumato.release._inference_rules import CodedRows, broken_listed, broken_ru
 from sfumato.release._itemsets import Rows, rare_itemsets
 from sfumato.release.items import SUPPRESSED, BasketRelease, rows_by_piece
 from sfumato.requirements import items as item_rules
-from sfumato.runtime.arrays import Codes, Counts, Quiet
+from sfumato.runtime.arrays import Codes, Counts, RedactedRepr
 
 
 @dataclass(frozen=True, repr=False)
-class Weak(Quiet):
+class Weak(RedactedRepr):
     """A published set of parts and how many persons have it; of a rule also what is behind its arrow."""
 
     support: int

@@ -30,13 +30,13 @@ from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy
 from sfumato.data.hierarchies.notation import set_text
 from sfumato.data.items import Baskets, RowPersons, rows_once, taken_rows
 from sfumato.release.release import Release
-from sfumato.runtime.arrays import Codes, Counts, Quiet
+from sfumato.runtime.arrays import Codes, Counts, RedactedRepr
 
 SUPPRESSED = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recoding(Quiet):
+class Recoding(RedactedRepr):
     """The part of each item, and the labels of parts."""
 
     parts: Codes
@@ -121,7 +121,7 @@ def set_label(members: list[str], known: frozenset[str]) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recoded(Quiet):
+class Recoded(RedactedRepr):
     """Published sets of items: rows of records with the same items, each part once per row."""
 
     starts: Counts
@@ -135,7 +135,7 @@ class Recoded(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ItemParts(Quiet):
+class ItemParts(RedactedRepr):
     """All parts of a release, each once."""
 
     labels: tuple[str, ...]
@@ -158,7 +158,7 @@ class ItemParts(Quiet):
         return self.items[self.starts[part] : self.starts[part + 1]]
 
 
-class ShowsItems(Quiet):
+class ShowsItems(RedactedRepr):
     """The content of a file with items: rows of records with the same items, and the published form of each item.
 
     A part has the same items in all rows, so an analyst need not know the pieces.
@@ -385,7 +385,7 @@ def global_release(baskets: Baskets, recoding: Recoding, maker: str = "") -> Bas
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Placed(Quiet):
+class Placed(RedactedRepr):
     """The groups of the records of pairs: `count` records of `pair` go to `group`; the rest is suppressed."""
 
     pair: Counts

@@ -37,7 +37,7 @@ from sfumato.errors import BadInputError
 from sfumato.release.content import Guarantee, NoisyRelease, WrittenRecords
 from sfumato.release.regions import uniform_leaves
 from sfumato.release.release import Boxes, Form, Grouped, Published, Release
-from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
+from sfumato.runtime.arrays import Codes, Counts, Numbers, RedactedRepr
 from sfumato.texts.catalogue import refusal
 
 NOT_SHOWN = -1
@@ -45,7 +45,7 @@ NOT_SHOWN = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Records(Quiet):
+class Records(RedactedRepr):
     """Records by the leaf codes of their columns: quasi-identifiers in the order of the cells, then sensitive ones."""
 
     cells: Cells

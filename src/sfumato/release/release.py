@@ -24,7 +24,7 @@ from sfumato.data.reading import Ranges, Table
 from sfumato.engines._text_files import check_escaping
 from sfumato.errors import BadInputError
 from sfumato.release import writing
-from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
+from sfumato.runtime.arrays import Codes, Counts, Numbers, RedactedRepr
 from sfumato.runtime.staging import check_targets, staged
 from sfumato.texts.catalogue import refusal
 
@@ -37,7 +37,7 @@ FORMS: tuple[Form, ...] = ("generalization", "bucketization")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Boxes(Quiet):
+class Boxes(RedactedRepr):
     """Weighted boxes: leaf codes from `lo` to `hi` per attribute, the number of records, and the group of each."""
 
     lo: Codes
@@ -231,7 +231,9 @@ class Release(Grouped):
     """Details of its maker, such as the transformation; internal."""
 
     def __repr__(self) -> str:
-        return f"<Release: {self.form} of {', '.join(quasi.name for quasi in self.cells.quasi)}>"
+        made = vars(self).get("made")  # the number of rows is omitted: it is a fact about suppressed records
+        promise = f"{made[1]} by {made[0]}, " if made else ""
+        return f"<Release: {promise}{self.form} of {', '.join(quasi.name for quasi in self.cells.quasi)}>"
 
     @property
     def records(self) -> int:

@@ -45,7 +45,7 @@ from sfumato.engines.locations import input_files
 from sfumato.errors import BadInputError
 from sfumato.release.items import BasketRelease, MixedRelease, ShowsItems, set_label
 from sfumato.release.writing import Format, format_of
-from sfumato.runtime.arrays import Quiet
+from sfumato.runtime.arrays import RedactedRepr
 from sfumato.runtime.staging import check_targets, staged
 
 LegendMode = Literal["auto", "always", "never"]
@@ -59,7 +59,7 @@ SMALL = 100_000
 
 
 @dataclass(frozen=True, repr=False)
-class Behind(Quiet):
+class Behind(RedactedRepr):
     """The items of a published label in order, and the number of records that show it."""
 
     items: tuple[str, ...]
@@ -69,7 +69,7 @@ class Behind(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class Names(Quiet):
+class Names(RedactedRepr):
     """The file's text for each published label, and the legend."""
 
     texts: Mapping[str, str]

@@ -14,7 +14,7 @@ from sfumato.tradeoff._check_items import BasketCheck, ItemsCheck, MixedCheck
 from sfumato.tradeoff.check import Check, RepeatedPersons
 from sfumato.tradeoff.hierarchy_levels import SMALL, ColumnHierarchy, Node
 
-KNOWN_FOR = {11: ", the threshold of EMA policy 0070 and Health Canada"}
+KNOWN_FOR = {11: t("threshold.policy")}
 SENTENCE = 5
 """The smallest group that sentences about attributes use."""
 

@@ -76,7 +76,7 @@ def data_words(study: Study, point: Point) -> tuple[str, list[str]] | None:
     items = [] if study.data.items is None else study.data.items.options()
     if table is None:
         return None if point.is_baseline else (study.data.source, items)
-    if isinstance(table.source, Frame) or maker.foreign or not maker.is_release:
+    if isinstance(table.source, Frame) or maker.external or not maker.is_release:
         return None
     options = option_words(replace(table, hierarchy={}, weights={}), ("source",))
     options += [f"--set=weight={quoted_name(name)}={weight!r}" for name, weight in table.weights.items()]

@@ -33,8 +33,8 @@ def map_lines(map_: Map, page: str | None) -> Iterator[str]:
     yield from _reasons(map_)
     yield from _budget(map_)
     yield from _frontier(map_)
-    if foreign := list(summary.foreign_lines(map_)):
-        yield from _section(t("map_line.made_elsewhere"), foreign)
+    if external := list(summary.external_lines(map_)):
+        yield from _section(t("map_line.made_elsewhere"), external)
     disagreements, verdicts = map_.disagreements, map_.verdicts
     if disagreements is not None and disagreements.compared:
         some, left = disagreements.on_frontier[:MOST_TOLD], len(disagreements.on_frontier) - MOST_TOLD
@@ -62,8 +62,8 @@ def map_brief(map_: Map, page: str | None) -> Iterator[str]:
         yield from summary.brief_lines(map_, map_.choose().point)
     except SfumatoError as error:  # nothing fits, or the map has no two axes
         yield wrapped(t("brief.nothing", why=str(error).splitlines()[0]), width=summary.SHORT).lstrip()
-    if foreign := list(summary.foreign_lines(map_)):
-        yield from _section(t("map_line.made_elsewhere"), foreign[:MOST_TOLD])
+    if external := list(summary.external_lines(map_)):
+        yield from _section(t("map_line.made_elsewhere"), external[:MOST_TOLD])
 
 
 def map_values(map_: Map) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _reasons(map_: Map) -> Iterator[str]:
     """Describe why candidates failed, each reason once; external releases have a separate section."""
     makers: dict[str, list[str]] = {}
     for point in map_.points:
-        if point.status == "failed" and not point.candidate.anonymizer.foreign:
+        if point.status == "failed" and not point.candidate.anonymizer.external:
             makers.setdefault(str(point.reason), []).append(point.anonymizer)
     for reason, names in list(makers.items())[:MOST_TOLD]:
         yield wrapped(t("map_line.failed", list=list(dict.fromkeys(names)), reason=reason))
@@ -201,7 +201,7 @@ def _heads(map_: Map, frontier: Sequence[Point]) -> list[str]:
 
 def _typed(point: Point) -> str:
     """Return the settings of a point in text form."""
-    if point.candidate.anonymizer.foreign:
+    if point.candidate.anonymizer.external:
         return point.words
     is_alone = point.is_baseline or not point.is_grouped
     parts = [point.anonymizer] if is_alone else [point.anonymizer, point.requirement, point.form]

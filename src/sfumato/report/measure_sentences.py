@@ -112,7 +112,7 @@ def off_by(error: float) -> str:
     """Return a relative error: as a share, above 2 as a factor.
 
     >>> off_by(0.021), off_by(3.4), off_by(float("inf"))
-    ('2.1 %', '3.4 times their truth', 'more than can be said')
+    ('2.1 %', '3.4 times their truth', 'more than a number can express')
     """
     if not isfinite(error):
         return t("chance.more_than")

@@ -408,10 +408,10 @@ def found_sentences(point: Point) -> list[str]:
     return [sentence for sentence in (refused, claim_sentence(point), *findings["cautions"], *notices) if sentence]
 
 
-def foreign_lines(map_: Map) -> Iterator[str]:
+def external_lines(map_: Map) -> Iterator[str]:
     """Describe each external release of a map."""
     for point in map_.points:
-        if point.candidate.anonymizer.foreign:
+        if point.candidate.anonymizer.external:
             name = f"{point.id}, {point.words.partition(';')[0]}"
             if point.status == "measured":
                 yield " ".join([f"{name}.", *found_sentences(point)])
@@ -437,7 +437,7 @@ def studied(map_: Map) -> str:
 def _columns(about: Mapping[str, Any]) -> str:
     """Describe the quasi-identifiers and the sensitive columns."""
     quasi, sensitive = about.get("quasi", ()), about.get("sensitive", ())
-    text = t("release.outsider_may", quasi=len(quasi), quasi2=quasi)
+    text = t("release.attacker_may", quasi=len(quasi), quasi2=quasi)
     return text + (t("release.sensitive_nobody", sensitive=sensitive) if sensitive else ". ")
 
 

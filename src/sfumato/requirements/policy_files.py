@@ -18,7 +18,7 @@ from sfumato.data.items import Baskets, items_in_words
 from sfumato.engines._text_files import existing_file, opened_text
 from sfumato.errors import BadInputError
 from sfumato.requirements.items import COMMENT, MOST_SUBSETS, Itemset, is_comment, under_node
-from sfumato.runtime.arrays import Quiet
+from sfumato.runtime.arrays import RedactedRepr
 from sfumato.runtime.staging import check_targets, staged
 from sfumato.texts.catalogue import counted, refusal, t
 
@@ -27,7 +27,7 @@ PRIVACY, UTILITY = "privacy-constraints", "utility-constraints"
 
 
 @dataclass(frozen=True, repr=False)
-class Policy(Quiet):
+class Policy(RedactedRepr):
     """Sets of items with a description."""
 
     kind: str

@@ -110,11 +110,11 @@ class Requirement(Configured, ABC):
 
     @property
     def _value(self) -> str:
-        return f"value of {self.on}" if self.on else "sensitive value"
+        return t("sensitive.value_of", column=self.on) if self.on else t("sensitive.value")
 
     @property
     def _values(self) -> str:
-        return f"values of {self.on}" if self.on else "sensitive values"
+        return t("sensitive.values_of", column=self.on) if self.on else t("sensitive.values")
 
     @abstractmethod
     def would_admit(self, size: int, counts: NDArray[np.int64], attribute: Sensitive | None) -> str:

@@ -1,7 +1,7 @@
 """Types of arrays by their content, and the representation of values without records.
 
-A notebook saves everything that it displays. So a class lists in `spoken` the fields that are public; all others are
-hidden, including later ones.
+A notebook saves everything that it displays. So a class lists in `public_fields` the fields that are public; all
+others are hidden, including later ones.
 """
 
 from typing import ClassVar
@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Quiet:
+class RedactedRepr:
     """Base of dataclasses (with `repr=False`) that contain records, values of records, or measures of them."""
 
-    spoken: ClassVar[tuple[str, ...]] = ()
+    public_fields: ClassVar[tuple[str, ...]] = ()
     """The fields in the representation."""
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.spoken)
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.public_fields)
         return f"<{type(self).__name__}{': ' if fields else ''}{fields}>"
 
 

@@ -2,9 +2,9 @@
 
 **Ctrl-C.** A kernel without the GIL or a query of DuckDB blocks signals. So a command works in its own thread, and the
 main thread only waits. At Ctrl-C it interrupts running queries, removes unfinished files and exits the process;
-finished files remain. Work with results to keep (`ends_itself`) stops at its next `look`, with a grace period. No
-exception is raised in a working thread from outside: during LLVM compilation, or at the call or return of a kernel, it
-would crash the process.
+finished files remain. Work with results to keep (`ends_itself`) stops at its next `check_cancelled`, with a grace
+period. No exception is raised in a working thread from outside: during LLVM compilation, or at the call or return of a
+kernel, it would crash the process.
 
 **Cancel.** A part of a process can be cancelled: its caller keeps a `Cancel`, and sets it from any thread.
 
@@ -126,7 +126,7 @@ def interruptible(connection: Any) -> Any:
 
 
 class Cancel:
-    """A request to stop, from any thread; work that has it stops within a second or at the next `look`."""
+    """A request to stop, from any thread; work that has it stops within a second or at the next `check_cancelled`."""
 
     def __init__(self) -> None:
         self._wished = threading.Event()
@@ -142,7 +142,7 @@ class Cancel:
         """Return whether the work should stop."""
         return self._wished.is_set()
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Raise `StoppedError` if the work should stop."""
         if self.is_set():
             raise StoppedError("stopped; what was measured is kept")
@@ -153,7 +153,7 @@ _cancel: ContextVar[Cancel | None] = ContextVar("cancel", default=None)
 
 @contextmanager
 def stops_at(cancel: Cancel) -> Iterator[None]:
-    """Let the work inside stop at its next `look` once this is set."""
+    """Let the work inside stop at its next `check_cancelled` once this is set."""
     before = _cancel.set(cancel)
     try:
         yield
@@ -163,7 +163,7 @@ def stops_at(cancel: Cancel) -> Iterator[None]:
 
 @contextmanager
 def ends_itself() -> Iterator[None]:
-    """Let Ctrl-C stop the work inside at its next `look`, with time to keep results.
+    """Let Ctrl-C stop the work inside at its next `check_cancelled`, with time to keep results.
 
     Other work is aborted at once.
     """
@@ -176,11 +176,11 @@ def ends_itself() -> Iterator[None]:
         _keeping.remove(cancel)
 
 
-def look() -> None:
+def check_cancelled() -> None:
     """Raise if this work was cancelled. Cheap: for loops with iterations of milliseconds."""
     cancel = _cancel.get()
     if cancel is not None:
-        cancel.look()
+        cancel.check()
 
 
 def run(work: Callable[[], int]) -> int:
@@ -324,7 +324,7 @@ def step(name: str) -> None:
     >>> heard
     ['write']
     """
-    look()
+    check_cancelled()
     listener = _listener.get()
     if listener is not None:
         listener(name)

@@ -3,9 +3,9 @@
 A `Crew` has a number of threads. `Crew.each` runs jobs on them while the caller waits. A job may divide its work
 further (`together`) among the free threads of the same crew, so the number of workers is respected at every depth.
 Outside of a crew there is one thread per core. A crew stops when its `Cancel` is set: nothing new starts, running jobs
-end at their next `interrupts.look`, and nobody waits for them.
+end at their next `check_cancelled`, and nobody waits for them.
 
-`Once` runs work that several threads request only once, and keeps the last few results.
+`SingleFlight` runs work that several threads request only once, and keeps the last few results.
 """
 
 import os
@@ -19,7 +19,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from sfumato.config.options import check_whole
-from sfumato.runtime.cancellation import LOOK_SECONDS, Cancel, look, stops_at
+from sfumato.runtime.cancellation import LOOK_SECONDS, Cancel, check_cancelled, stops_at
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -63,8 +63,8 @@ class Crew:
                     if not self.cancel.is_set() or future.exception() is None:
                         yield job, future.result()
                 if not finished:
-                    self.cancel.look()
-                    look()
+                    self.cancel.check()
+                    check_cancelled()
                 if not running and not finished:
                     break
         finally:
@@ -87,7 +87,7 @@ class Crew:
         with self._free, stops_at(left):
             before = _at_work.set(self)
             try:
-                look()
+                check_cancelled()
                 return function(job)
             finally:
                 _at_work.reset(before)
@@ -139,7 +139,7 @@ def together(function: Callable[[Job], Result], jobs: Iterable[Job]) -> list[Res
     def work() -> None:
         while not failed and (place := next(places, None)) is not None:
             try:
-                look()
+                check_cancelled()
                 results[place] = function(given[place])
             except BaseException as error:
                 failed[place] = error
@@ -158,7 +158,7 @@ def together(function: Callable[[Job], Result], jobs: Iterable[Job]) -> list[Res
     return [results[place] for place in range(len(given))]
 
 
-class Once:
+class SingleFlight:
     """Shares results between threads: for example, two releases of the same groups need these only once."""
 
     def __init__(self, kept: int = 4) -> None:

@@ -35,7 +35,7 @@ def listed(parts: Iterable[object]) -> str:
     ('a, b and c', 'a')
     """
     *others, last = [str(part) for part in parts] or [""]
-    return f"{', '.join(others)} and {last}" if others else last
+    return t("list.and", others=", ".join(others), last=last) if others else last
 
 
 def either(parts: Iterable[object]) -> str:
@@ -45,7 +45,7 @@ def either(parts: Iterable[object]) -> str:
     ('a, b or c', 'a')
     """
     *others, last = [str(part) for part in parts] or [""]
-    return f"{', '.join(others)} or {last}" if others else last
+    return t("list.or", others=", ".join(others), last=last) if others else last
 
 
 SMALLEST = 1e-12

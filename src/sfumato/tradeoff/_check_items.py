@@ -14,7 +14,7 @@ from sfumato.measures.group_risk import THRESHOLDS
 from sfumato.measures.items.estimates import BasketReader, MixedReader, Questions
 from sfumato.measures.items.linking import Linking, Persons
 from sfumato.release._itemsets import Rows, Spread, itemset_spread, weakest
-from sfumato.runtime.arrays import Quiet
+from sfumato.runtime.arrays import RedactedRepr
 from sfumato.texts.catalogue import counted
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.study import Study
@@ -35,7 +35,7 @@ class BasketProblem:
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class ItemsCheck(Quiet):
+class ItemsCheck(RedactedRepr):
     """A check of records with items before anonymization, and of a study of them."""
 
     records: int

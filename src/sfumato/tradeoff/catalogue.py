@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Any
 
 from sfumato.anonymizers import makers
-from sfumato.anonymizers.external.external import BroughtFile
+from sfumato.anonymizers.external.external import ExternalFile
 from sfumato.anonymizers.items import CANDIDATES
 from sfumato.anonymizers.items.items_of_groups import MERGING
 from sfumato.config.options import Configured, Described, described
@@ -96,7 +96,7 @@ def sections() -> Mapping[str, tuple[Entry, ...]]:
     """Return all entries by purpose, each section in the order of display."""
     kinds: Mapping[str, tuple[type[Configured], ...]] = {
         "anonymizers": makers(),
-        "made elsewhere": (BroughtFile,),
+        "made elsewhere": (ExternalFile,),
         "requirements": tuple(REQUIREMENTS),
         "scales": (Queries, Attack, Classification, *READERS, Fidelity, Attacks),
         "searches": (NSGA2, *PROBLEMS),

@@ -21,7 +21,7 @@ from altair.utils.schemapi import debug_mode
 
 from sfumato.config.documents import bundled_facts
 from sfumato.measures.all_measures import MEASURES
-from sfumato.runtime.arrays import Quiet
+from sfumato.runtime.arrays import RedactedRepr
 from sfumato.texts.html import as_png, as_svg
 from sfumato.tradeoff.comparison import VERDICTS, Verdicts, mark_of, worth_of
 from sfumato.tradeoff.limit import AXES
@@ -61,7 +61,7 @@ def family(point: Point) -> str:
 
 def requires_nothing(point: Point) -> bool:
     """Return whether a release has no requirement: the ends of a map, noisy releases and external ones."""
-    return point.is_baseline or not point.is_grouped or point.candidate.anonymizer.foreign
+    return point.is_baseline or not point.is_grouped or point.candidate.anonymizer.external
 
 
 def baseline_label(point: Point) -> str:
@@ -76,7 +76,7 @@ def families(map_: Map) -> list[str]:
 
 def family_title(map_: Map) -> str:
     """Return the title of the legend: the requirements or the anonymizers of the families."""
-    made_here = [point for point in map_.points if not (point.is_baseline or point.candidate.anonymizer.foreign)]
+    made_here = [point for point in map_.points if not (point.is_baseline or point.candidate.anonymizer.external)]
     return "anonymizer" if any(point.family for point in made_here) else "requirement"
 
 
@@ -422,7 +422,7 @@ SHARPNESS = 2
 
 
 @dataclass(frozen=True, repr=False)
-class Picture(Quiet):
+class Picture(RedactedRepr):
     """A drawn chart, as its Vega-Lite specification."""
 
     specification: str

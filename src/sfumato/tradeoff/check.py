@@ -17,7 +17,7 @@ from sfumato.data.cells import Cells, CountedValues, distinct_rows, sorted_cells
 from sfumato.data.declaration import TableDeclaration
 from sfumato.data.hierarchies.notation import read_number
 from sfumato.data.households import memberships_of, unnamed_pairs
-from sfumato.data.reading import Table
+from sfumato.data.reading import Table, as_table, check_keywords
 from sfumato.engines.protocol import CellValues, column_pairs
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.group_risk import THRESHOLDS, GroupRisk, group_risk
@@ -31,7 +31,7 @@ from sfumato.measures.subsets import (
     members_of,
 )
 from sfumato.measures.superpopulation import PopulationUniques, individual_risks, population_uniques
-from sfumato.runtime.arrays import Counts, Numbers, Quiet
+from sfumato.runtime.arrays import Counts, Numbers, RedactedRepr
 from sfumato.texts.catalogue import refusal, t
 from sfumato.tradeoff.exploration.effort import Effort, effort_of
 from sfumato.tradeoff.study.candidate import Candidate
@@ -148,10 +148,10 @@ OF_PUBLISHING = ("columns without a role", "identifier ")
 
 
 @dataclass(frozen=True, repr=False)
-class AttributeRisk(Quiet):
+class AttributeRisk(RedactedRepr):
     """The contribution of one quasi-identifier to the risk."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("name",)
+    public_fields: ClassVar[tuple[str, ...]] = ("name",)
 
     name: str
     values: int
@@ -165,7 +165,7 @@ class AttributeRisk(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class RareCombination(Quiet):
+class RareCombination(RedactedRepr):
     """A combination that few records have. It shows records: internal."""
 
     quasi: dict[str, str]
@@ -180,7 +180,7 @@ class RareCombination(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class RepeatedPersons(Quiet):
+class RepeatedPersons(RedactedRepr):
     """Repeated values of an identifier: persons with several records."""
 
     identifier: str
@@ -200,7 +200,7 @@ class RepeatedPersons(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class IndividualRisk(Quiet):
+class IndividualRisk(RedactedRepr):
     """The risk of records seen as a sample of a population."""
 
     source: str
@@ -217,7 +217,7 @@ class IndividualRisk(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Check(Quiet):
+class Check(RedactedRepr):
     """The risk of a table before anonymization; fields in the order of the JSON output."""
 
     table: str
@@ -296,7 +296,7 @@ class Check(Quiet):
             and vars(household)
             | {"column": self.household_column, "sizes": _by_text(household.sizes), "shared": self.shared},
             "problems": list(map(vars, self.problems)),
-            "effort": self.effort and self.effort.told,
+            "effort": self.effort and self.effort.fields,
         }
         first = {name: getattr(self, name) for name in ("table", "study", "records")}
         last = {"valid": self.valid, "notices": self.notices}
@@ -316,13 +316,17 @@ def check(
     population: int | None = None,
     sampling_fraction: float | None = None,
     missing: Missing | None = None,
+    **columns: Any,
 ) -> Check:
     """Measure the risk of a table before anonymization, and check whether a study of it would run.
 
-    `source` is a table, a study, or a reference to one (path, bundled name, draft, frame). `weight` and `household`
-    name columns of any role; the default of `household` is the declared one. With `missing="any"` a missing value
-    matches every value.
+    `source` is a table, a study, or a reference to one (path, bundled name, draft, frame); or a file or frame with the
+    roles of its columns, such as `check(frame, quasi=["age"])`. `weight` and `household` name columns of any role; the
+    default of `household` is the declared one. With `missing="any"` a missing value matches every value.
     """
+    if columns:
+        check_keywords("check", columns, ("weight", "population", "sampling_fraction"))
+        source = as_table(source, columns)  # type: ignore[arg-type]
     study = None if isinstance(source, Table) else of_table(as_study(source))
     table, meaning = _opened(source if study is None else study.table, missing)
     given, number = _combinations(table, meaning)

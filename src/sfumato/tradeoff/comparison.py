@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from sfumato.measures.all_measures import MEASURES
 from sfumato.measures.classification.classification import Classification
-from sfumato.runtime.arrays import Quiet
+from sfumato.runtime.arrays import RedactedRepr
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
@@ -100,7 +100,7 @@ VERDICTS = {
 
 
 @dataclass(frozen=True, repr=False)
-class Verdicts(Quiet):
+class Verdicts(RedactedRepr):
     """The worth of the releases of a map for the workload of its study."""
 
     map_: Map
@@ -176,10 +176,10 @@ ALIKE = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
-class StandingByMeasure(Quiet):
+class StandingByMeasure(RedactedRepr):
     """The rank of a release by one measure."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("measure", "side")
+    public_fields: ClassVar[tuple[str, ...]] = ("measure", "side")
 
     measure: str
     value: float
@@ -192,10 +192,10 @@ class StandingByMeasure(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class Disagreement(Quiet):
+class Disagreement(RedactedRepr):
     """A release that looks good by an axis and bad by other measures of the same kind, or the other way round."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("point",)
+    public_fields: ClassVar[tuple[str, ...]] = ("point",)
 
     point: Point
     axis: StandingByMeasure
@@ -203,7 +203,7 @@ class Disagreement(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class Disagreements(Quiet):
+class Disagreements(RedactedRepr):
     """The disagreements between measures about the releases of a map."""
 
     map_: Map

@@ -20,7 +20,7 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.hierarchies.written import entry_of
 from sfumato.data.reading import Roles, Table, with_roles
 from sfumato.measures.group_risk import GroupRisk, group_risk
-from sfumato.runtime.arrays import Codes, Counts, Quiet
+from sfumato.runtime.arrays import Codes, Counts, RedactedRepr
 from sfumato.runtime.staging import check_targets, staged
 from sfumato.texts.catalogue import refusal
 
@@ -41,10 +41,10 @@ OBSERVED = (
 
 
 @dataclass(frozen=True, repr=False)
-class Node(Quiet):
+class Node(RedactedRepr):
     """A node of the tree with the records below it."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("level",)
+    public_fields: ClassVar[tuple[str, ...]] = ("level",)
 
     level: int
     label: str
@@ -73,10 +73,10 @@ class LevelRisk:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ColumnHierarchy(Quiet):
+class ColumnHierarchy(RedactedRepr):
     """The hierarchy of a column with the counts of its values: internal."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("column", "others")
+    public_fields: ClassVar[tuple[str, ...]] = ("column", "others")
 
     table: str
     column: str

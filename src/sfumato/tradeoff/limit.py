@@ -64,7 +64,7 @@ from sfumato.data.cells import Cells
 from sfumato.errors import BadInputError
 from sfumato.measures.scales import Prepared
 from sfumato.requirements._jensen_shannon import distributions, js, nearest_js
-from sfumato.runtime.arrays import Counts, Numbers, Quiet
+from sfumato.runtime.arrays import Counts, Numbers, RedactedRepr
 from sfumato.runtime.threads import together
 from sfumato.texts.catalogue import refusal, t
 from sfumato.tradeoff.comparison import cost
@@ -95,7 +95,7 @@ STRETCH = 256
 
 
 @dataclass(frozen=True, repr=False)
-class Limit(Quiet):
+class Limit(RedactedRepr):
     """A line under the map: for each P_loss, a U_loss that no truthful release of the table is below."""
 
     points: tuple[tuple[float, float], ...]
@@ -241,10 +241,10 @@ class ScoreBox:
 
 
 @dataclass(frozen=True, repr=False)
-class Part(Quiet):
+class Part(RedactedRepr):
     """The contribution of the releases of one anonymizer in one form to the frontier."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("anonymizer", "form")
+    public_fields: ClassVar[tuple[str, ...]] = ("anonymizer", "form")
 
     anonymizer: str
     form: str
@@ -265,10 +265,10 @@ class Part(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class Scores(Quiet):
+class Scores(RedactedRepr):
     """The scores of a map: of all releases together, of each anonymizer's, and of the limit."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("axes",)
+    public_fields: ClassVar[tuple[str, ...]] = ("axes",)
 
     axes: tuple[str, str]
     union: float

@@ -102,7 +102,7 @@ def public_map(map_: Map) -> Map:
         for point, id in zip(map_.points, public_ids(map_), strict=True)
         if point.is_grouped and _may_be_named(point)
     ]
-    made_here = [not point.candidate.anonymizer.foreign for point, _ in exact]
+    made_here = [not point.candidate.anonymizer.external for point, _ in exact]
     steps = public_steps(
         map_, sum(point.status == "measured" for (point, _), ours in zip(exact, made_here, strict=True) if ours)
     )

@@ -206,7 +206,7 @@ class Project:
         """Return a sentence with file names relative to the project."""
         return self.desk.locally(sentence, self.name)
 
-    def told(self, sentence: str) -> str:
+    def in_page_words(self, sentence: str) -> str:
         """Return a sentence for a page of the project: relative file names, fields instead of options."""
         return in_forms(self.locally(sentence))
 

@@ -240,7 +240,7 @@ class Runs:
         run = self._under_way(project)
         return _noted(project) if run is None else run.progress
 
-    def told(self, project: Project) -> list[dict[str, Any]]:
+    def point_fields(self, project: Project) -> list[dict[str, Any]]:
         """Return the points that a running run of a project has measured so far."""
         run = self._under_way(project)
         return [] if run is None else list(run.points)

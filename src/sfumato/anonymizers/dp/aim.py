@@ -34,7 +34,7 @@ from sfumato.anonymizers.dp.mechanism import Contribution, Delta, Epsilon, Recor
 from sfumato.anonymizers.dp.noise import variance
 from sfumato.config.options import Option
 from sfumato.release.content import rounded_down
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.cancellation import check_cancelled
 
 ROUNDS_PER_COLUMN = 16
 CHOICE_SHARE = 0.1
@@ -59,14 +59,8 @@ class AIM(RecordMechanism):
     contribution: Contribution = None
 
     name: ClassVar[str] = "aim"
-    title: ClassVar[str] = "AIM"
     example: ClassVar[str | None] = "aim epsilon=1 delta=1e-6"
     effort: ClassVar[float] = 20.0
-    procedure: ClassVar[str] = (
-        "Every column is counted with noise, and a model is made of the counts. Then, repeatedly, a table of columns "
-        "that the model predicts badly is chosen with noise and counted with noise, and the model is estimated "
-        "again. Records are drawn from the last one."
-    )
 
     def estimate(self, domain: RecordDomain, private: PrivateRecords) -> Model:
         """Measure columns; then select, measure and estimate until nothing is left."""
@@ -78,7 +72,7 @@ class AIM(RecordMechanism):
             _count(private, estimate, (place,), 0, for_counts)
         model, level, last = estimate.fit(FITTING), 0, False
         while not last:
-            look()
+            check_cancelled()
             level += 1
             last = account.left <= 2 * (for_choice + for_counts)
             if last:

@@ -174,16 +174,7 @@ class BoxMechanism(Mechanism):
 
     counts: Negatives
 
-    shown_as: ClassVar[str] = "boxes with noisy counts"
-    not_kept: ClassVar[str] = (
-        "Within a box, quasi-identifiers were drawn uniformly, so their joint distribution inside a box "
-        "is not preserved."
-    )
     stage: ClassVar[str] = "level"
-    stages: ClassVar[str] = (
-        "How many times the whole domain was cut before a question was asked; 0 is the whole domain. Boxes of one "
-        "level have no record in common, so a level is paid for once, however many boxes it has."
-    )
 
     @property
     def budget(self) -> Budget:
@@ -303,16 +294,7 @@ class RecordMechanism(Mechanism):
 
     delta: float | None
 
-    shown_as: ClassVar[str] = "synthetic records"
-    not_kept: ClassVar[str] = (
-        "The joint distribution of columns comes from the tables that were counted; relations of three columns "
-        "beyond these are not preserved."
-    )
     stage: ClassVar[str] = "step"
-    stages: ClassVar[str] = (
-        "When a question was asked: the first ones, which are 0, ask for single columns, later ones for what these do "
-        "not tell. All questions look at the same records, so what they cost adds up."
-    )
 
     @property
     def budget(self) -> Budget:

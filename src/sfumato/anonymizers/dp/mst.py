@@ -56,13 +56,7 @@ class MST(RecordMechanism):
     contribution: Contribution = None
 
     name: ClassVar[str] = "mst"
-    title: ClassVar[str] = "MST"
     example: ClassVar[str | None] = "mst epsilon=1"
-    procedure: ClassVar[str] = (
-        "Every column is counted with noise. Then pairs of columns are chosen, with noise, that make a tree of all "
-        "columns and of which single columns tell the least; they are counted with noise. Records are drawn from the "
-        "tree that these counts describe."
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

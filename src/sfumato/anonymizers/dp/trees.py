@@ -102,13 +102,7 @@ class DPGrid(mechanism.BoxMechanism):
     contribution: mechanism.Contribution = None
 
     name: ClassVar[str] = "dp-grid"
-    title: ClassVar[str] = "Adaptive private grid"
     example: ClassVar[str | None] = "dp-grid epsilon=1"
-    procedure: ClassVar[str] = (
-        "The domain is divided into a coarse grid whose boxes are counted with noise. Each of them is divided again, "
-        "into more boxes if its count is larger, and counted with noise. Then the counts of both grids are made to "
-        "add up."
-    )
 
     def decompose(self, domain: Domain, private: PrivateCells) -> tuple[Codes, Codes, Numbers]:
         """Divide the domain twice."""
@@ -161,12 +155,7 @@ class DPPrivTree(mechanism.BoxMechanism):
     contribution: mechanism.Contribution = None
 
     name: ClassVar[str] = "dp-privtree"
-    title: ClassVar[str] = "PrivTree"
     example: ClassVar[str | None] = "dp-privtree epsilon=1"
-    procedure: ClassVar[str] = (
-        "The domain is halved again and again, each box as long as a noisy count says that it holds enough "
-        "records. Then the sensitive values of the final boxes are counted with noise."
-    )
 
     def decompose(self, domain: Domain, private: PrivateCells) -> tuple[Codes, Codes, Numbers]:
         """Grow the tree, then count."""
@@ -208,13 +197,7 @@ class DPKdHybrid(mechanism.CountedTree):
     contribution: mechanism.Contribution = None
 
     name: ClassVar[str] = "dp-kd-hybrid"
-    title: ClassVar[str] = "Private kd-tree above a quadtree"
     example: ClassVar[str | None] = "dp-kd-hybrid epsilon=1 height=8 switch=4"
-    procedure: ClassVar[str] = (
-        "The domain is cut in two again and again, attributes in turn: on the first levels at a noisy median, "
-        "below in the middle. On every level the sensitive values of every box are counted with noise; then the "
-        "counts of all levels are made to add up."
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -239,13 +222,7 @@ class DPKdTree(mechanism.CountedTree):
     contribution: mechanism.Contribution = None
 
     name: ClassVar[str] = "dp-kd-tree"
-    title: ClassVar[str] = "Private kd-tree"
     example: ClassVar[str | None] = "dp-kd-tree epsilon=1 height=8"
-    procedure: ClassVar[str] = (
-        "The domain is cut in two again and again, each box at a noisy median of one attribute, attributes in "
-        "turn. On every level the sensitive values of every box are counted with noise; then the counts of all "
-        "levels are made to add up."
-    )
 
     @property
     def median_levels(self) -> int:
@@ -266,10 +243,4 @@ class DPQuadtree(mechanism.CountedTree):
     median_share: ClassVar[float] = 0.0  # type: ignore[misc]
     median_levels: ClassVar[int] = 0
     name: ClassVar[str] = "dp-quadtree"
-    title: ClassVar[str] = "Private quadtree"
     example: ClassVar[str | None] = "dp-quadtree epsilon=1 height=8"
-    procedure: ClassVar[str] = (
-        "The domain is halved again and again, each box in the middle of one attribute, attributes in turn, "
-        "whatever the records are. On every level the sensitive values of every box are counted with noise; then "
-        "the counts of all levels are made to add up."
-    )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.auditing.notation import Mask, Meaning, Notation, NumberStretch, ValueDomain, read_day, read_number
 from sfumato.auditing.published_file import EMPTY, STAR, TextColumn, shown_text
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.runtime.arrays import Codes, Counts, Flags, Quiet
+from sfumato.runtime.arrays import Codes, Counts, Flags, RedactedRepr
 from sfumato.texts.catalogue import counted, refusal, t
 
 USUAL_NA = ("NA", "<NA>", "NaN", "nan", "NULL", "null", "None")
@@ -27,10 +27,10 @@ MissingMeans = Literal["value", "any"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class SharedColumn(Quiet):
+class SharedColumn(RedactedRepr):
     """A column of a file that the table has too."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("name",)
+    public_fields: ClassVar[tuple[str, ...]] = ("name",)
 
     name: str
     column: TextColumn

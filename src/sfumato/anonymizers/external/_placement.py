@@ -25,7 +25,7 @@ from sfumato.engines.protocol import Reading
 from sfumato.release.records import RecordRelease, boxed_records, cell_codes
 from sfumato.release.release import Boxes, Release
 from sfumato.runtime.arrays import Codes, Counts, Flags
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.cancellation import check_cancelled
 
 MOST_PAIRS = 50_000_000
 """If kinds of rows cover more people than this, pair by pair, no search is made."""
@@ -194,7 +194,7 @@ def _settled(kind: Counts, cell: Counts, need: Counts, left: Counts, group_of: C
     need = need.copy()
     parts: list[tuple[Counts, Counts, Counts]] = []
     while need.any():
-        look()
+        check_cancelled()
         covered = np.rint(np.bincount(kind, left[cell], len(need))).astype(np.int64)
         if (covered < need).any():
             return None

@@ -19,7 +19,7 @@ from sfumato.data.reading import Table
 from sfumato.engines.protocol import KeepsOrder
 from sfumato.release.records import NOT_SHOWN, cell_codes
 from sfumato.release.writing import GROUP
-from sfumato.runtime.arrays import Codes, Counts, Quiet
+from sfumato.runtime.arrays import Codes, Counts, RedactedRepr
 from sfumato.texts.catalogue import counted as counted_words
 from sfumato.texts.catalogue import listed, refusal, t
 
@@ -27,10 +27,10 @@ ORDER = "its rows are in the order of the table (aligned)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReadRows(Quiet):
+class ReadRows(RedactedRepr):
     """The rows of a file as records of a table's columns."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("origin",)
+    public_fields: ClassVar[tuple[str, ...]] = ("origin",)
 
     table: Table
     origin: str

@@ -150,7 +150,7 @@ class Content:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Brought(ReleaseMaker, ABC):
+class ExternalRelease(ReleaseMaker, ABC):
     """Anything that was made elsewhere, and what is claimed of it."""
 
     label: Annotated[str | None, Option()] = None
@@ -186,7 +186,7 @@ class Brought(ReleaseMaker, ABC):
     digest: Annotated[str, Option()] = ""
     """Of its content, filled in when it is explored: another content is another release."""
 
-    foreign: ClassVar[bool] = True
+    external: ClassVar[bool] = True
     runs: ClassVar[bool] = False
     """Whether it is a function that can be called again."""
 
@@ -398,7 +398,7 @@ def _replicated(rows: ReadRows) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BroughtFile(Brought):
+class ExternalFile(ExternalRelease):
     """A file that was made elsewhere, by ARX, sdcMicro, a synthesizer or anybody: read in any notation of the audit."""
 
     file: Annotated[str, Option(takes="file")]
@@ -414,9 +414,7 @@ class BroughtFile(Brought):
     """The sheet of a workbook, if it is not the first."""
 
     name: ClassVar[str] = "brought"
-    title: ClassVar[str] = "Made elsewhere"
     example: ClassVar[str | None] = 'brought file=arx-k5.csv claim="k-anonymity k=5"'
-    caution: ClassVar[str] = "It was made elsewhere; nothing is promised of it but what could be confirmed on the file."
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -469,15 +467,14 @@ class BroughtFile(Brought):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BroughtFrame(Brought):
+class ExternalFrame(ExternalRelease):
     """A frame that was made elsewhere, in memory: it can be explored and published, but no study can name it."""
 
     frame: Frame | None = None
 
     name: ClassVar[str] = "frame"
-    title: ClassVar[str] = "Made elsewhere"
     unwritten: ClassVar[tuple[str, ...]] = ("frame",)
-    caution: ClassVar[str] = BroughtFile.caution
+    caution: ClassVar[str] = ExternalFile.caution
 
     @property
     def made_of(self) -> str:
@@ -546,7 +543,7 @@ SEED_BITS = 31
 
 
 @dataclass(frozen=True, kw_only=True)
-class BroughtFunction(Brought):
+class ExternalFunction(ExternalRelease):
     """A function of Python that takes a frame (and a seed, if it has a parameter of that name) and returns another."""
 
     function: Callable[..., Any] | None = None
@@ -556,9 +553,8 @@ class BroughtFunction(Brought):
 
     runs: ClassVar[bool] = True
     name: ClassVar[str] = "function"
-    title: ClassVar[str] = "Made by a function"
     unwritten: ClassVar[tuple[str, ...]] = ("function",)
-    caution: ClassVar[str] = BroughtFile.caution
+    caution: ClassVar[str] = ExternalFile.caution
     effort: ClassVar[float] = 10.0
 
     @property

@@ -29,7 +29,7 @@ import numpy as np
 
 from sfumato.anonymizers.full_domain._lattice import Lattice, LatticeNode, Levels, TransformationGroups
 from sfumato.runtime.arrays import Counts
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.cancellation import check_cancelled
 from sfumato.runtime.kernels import kernel
 from sfumato.runtime.threads import together
 
@@ -304,7 +304,7 @@ class LatticeSearch:
 
     def _spread(self, call: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
         """Call a function for every job; where there is much to do, by several threads, of which this is one."""
-        look()
+        check_cancelled()
         work = sum(len(job.source.sizes) + len(job.source.columns) + len(job.source.of_cell) for job in jobs)
         return [call(job) for job in jobs] if work < MUCH_WORK else together(call, jobs)
 

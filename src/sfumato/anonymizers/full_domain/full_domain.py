@@ -72,7 +72,6 @@ class FullDomain(Anonymizer):
     """The seed of a genetic search."""
 
     name: ClassVar[str] = "full-domain"
-    title: ClassVar[str] = "one level per column"
     effort: ClassVar[float] = 0.8
     treats_households_alike = True
     counts_persons = True

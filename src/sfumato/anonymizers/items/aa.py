@@ -49,7 +49,6 @@ class AA(TreeBased):
     """Lift nodes of one cut through the tree, set by set, until every set of up to m of them is in k records."""
 
     name: ClassVar[str] = "aa"
-    title: ClassVar[str] = "AA"
 
     def release(self, task: Task) -> BasketRelease:
         """Find the cut."""

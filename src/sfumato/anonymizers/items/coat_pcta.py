@@ -197,7 +197,6 @@ class COAT(SetBased):
     visit: Visit = "stay"
     loss: Price = "subsets"
     name: ClassVar[str] = "coat"
-    title: ClassVar[str] = "COAT"
     keeps_utility_constraints: ClassVar[bool] = True
 
     def in_words(self) -> str:
@@ -220,7 +219,6 @@ class PCTA(SetBased):
     visit: Visit = "once"
     loss: Price = "subsets"
     name: ClassVar[str] = "pcta"
-    title: ClassVar[str] = "PCTA"
 
 
 @dataclass(frozen=True)
@@ -228,5 +226,4 @@ class UPCTA(PCTA):
     """PCTA within utility constraints, suppressing what they leave no other way."""
 
     name: ClassVar[str] = "upcta"
-    title: ClassVar[str] = "UPCTA"
     keeps_utility_constraints: ClassVar[bool] = True

@@ -51,7 +51,6 @@ class SuppressControl(BasketAnonymizer):
     """Leave items out until nothing sensitive can be inferred; what remains is published as it is."""
 
     name: ClassVar[str] = "suppress-control"
-    title: ClassVar[str] = "SuppressControl"
     requirements: ClassVar[tuple[type[BasketRequirement], ...]] = INFERENCE
     keeps_utility_constraints: ClassVar[bool] = True
     """Nothing is generalized, so any utility constraints are kept."""
@@ -149,7 +148,6 @@ class TDControl(BasketAnonymizer):
     """Generalize public items from the top of the tree down, and leave out what is cheaper left out."""
 
     name: ClassVar[str] = "td-control"
-    title: ClassVar[str] = "TDControl"
     requirements: ClassVar[tuple[type[BasketRequirement], ...]] = INFERENCE
     keeps_utility_constraints: ClassVar[bool] = True
 

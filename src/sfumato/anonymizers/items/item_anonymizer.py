@@ -125,12 +125,6 @@ class OneItem(BasketAnonymizer):
     """Publish one item that replaces all: it shows which baskets have any item, and nothing else."""
 
     name: ClassVar[str] = "one-item"
-    title: ClassVar[str] = "all items as one"
-    baseline: ClassVar[str] = "One published item replaces all: it shows which records have any item"
-    called: ClassVar[str] = "the trivial release with one item that replaces all"
-    caution: ClassVar[str] = (
-        "It is a trivial release: all items are published as one, which shows only which records have any item."
-    )
     requirements: ClassVar[tuple[type[item_rules.BasketRequirement], ...]] = tuple(
         kind for kind in item_rules.BASKET_REQUIREMENTS if not issubclass(kind, item_rules.InferenceRequirement)
     )
@@ -150,9 +144,6 @@ class OriginalBaskets(BasketAnonymizer):
     """The baskets as they are: not a release, but the other end of the map."""
 
     name: ClassVar[str] = "original"
-    title: ClassVar[str] = "original baskets"
-    baseline: ClassVar[str] = "The original baskets as they are: no loss, full risk"
-    called: ClassVar[str] = "the original baskets, which are not a release"
     is_release: ClassVar[bool] = False
     requirements: ClassVar[tuple[type[item_rules.BasketRequirement], ...]] = item_rules.BASKET_REQUIREMENTS
 

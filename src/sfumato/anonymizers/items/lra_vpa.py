@@ -47,7 +47,6 @@ class LRA(TreeBased):
     """About how many pieces; fewer where one would have fewer than k records with items."""
 
     name: ClassVar[str] = "lra"
-    title: ClassVar[str] = "LRA"
 
     def release(self, task: Task) -> BasketRelease:
         """Sort, cut, and anonymize every piece."""
@@ -115,7 +114,6 @@ class VPA(TreeBased):
     """How many parts of the items at least; a part is a node of the tree."""
 
     name: ClassVar[str] = "vpa"
-    title: ClassVar[str] = "VPA"
 
     def release(self, task: Task) -> BasketRelease:
         """Anonymize every part of the items, then all of them from the united cut on."""

@@ -241,7 +241,6 @@ class Partition(TreeBased):
     """Divide the baskets from the root of the tree down, as far as at least k records show the same nodes."""
 
     name: ClassVar[str] = "partition"
-    title: ClassVar[str] = "Partition"
     requirements: ClassVar[tuple[type[BasketRequirement], ...]] = (CompleteKAnonymity,)
 
     def check_task(self, task: Task) -> None:

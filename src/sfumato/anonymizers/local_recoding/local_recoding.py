@@ -39,7 +39,6 @@ class LocalRecoding(Anonymizer):
 
     seed: Annotated[int | None, seed_option("Which of several records with equal quasi-identifiers go where.")] = None
     name: ClassVar[str] = "local-recoding"
-    title: ClassVar[str] = "a node for every group"
     effort: ClassVar[float] = 35.0
     counts_persons = True
 

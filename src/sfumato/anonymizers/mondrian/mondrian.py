@@ -214,7 +214,6 @@ class Mondrian(Anonymizer):
     """How many cuts lie between the table and a group at most; no limit where none is given."""
 
     name: ClassVar[str] = "mondrian"
-    title: ClassVar[str] = "Mondrian"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -41,15 +41,9 @@ class Cart(RecordMaker):
     seed: Seed = None
 
     name: ClassVar[str] = "cart"
-    title: ClassVar[str] = "Sequential trees"
     drawn_as: ClassVar[str] = "synthetic records"
-    shown_as: ClassVar[str] = "synthetic records, which represent nobody"
     aligned: ClassVar[bool] = False
     people: ClassVar[bool] = False
-    caution: ClassVar[str] = (
-        "Synthetic records without any promise: records of people who are unique in the table recur, and an attacker "
-        "who knows such a person finds the whole record."
-    )
 
     def dial(self, records: int) -> Dial | None:
         """Turn how many records a leaf has."""

@@ -277,13 +277,8 @@ class Microaggregation(RecordMaker):
     seed: Seed = None
 
     name: ClassVar[str] = "microaggregation"
-    title: ClassVar[str] = "Microaggregation"
     example: ClassVar[str | None] = "microaggregation k=5"
     effort: ClassVar[float] = 3.0
-    caution: ClassVar[str] = (
-        "Values look exact and are averages of groups. It hides who is who among the records of a group where all "
-        "quasi-identifiers are averaged; a group whose members share a sensitive value still tells it."
-    )
 
     @property
     def promised(self) -> Requirement:

@@ -60,12 +60,7 @@ class AddedNoise(RecordMaker):
     seed: Seed = None
 
     name: ClassVar[str] = "noise"
-    title: ClassVar[str] = "Additive noise"
     example: ClassVar[str | None] = "noise scale=0.2"
-    caution: ClassVar[str] = (
-        "Numbers have noise in them and look exact. An outlier stays an outlier, and nobody is put into a group: "
-        "people may be found by their other columns, and about by these."
-    )
 
     def dial(self, records: int) -> Dial:
         """Turn the scale of the noise."""
@@ -122,12 +117,7 @@ class Rounding(RecordMaker):
     seed: Annotated[int | None, seed_option("Which way is rounded.", when=("method", "random"))] = None
 
     name: ClassVar[str] = "rounding"
-    title: ClassVar[str] = "Rounding"
     example: ClassVar[str | None] = "rounding base=5"
-    caution: ClassVar[str] = (
-        "Rounded values look exact and are not; who knows the base knows the stretch of every value. There are no "
-        "groups: people may be unique in the file."
-    )
 
     @property
     def draws_at_random(self) -> bool:

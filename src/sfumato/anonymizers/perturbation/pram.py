@@ -50,12 +50,7 @@ class Pram(RecordMaker):
     seed: Seed = None
 
     name: ClassVar[str] = "pram"
-    title: ClassVar[str] = "Post-randomisation"
     example: ClassVar[str | None] = "pram keep=0.8"
-    caution: ClassVar[str] = (
-        "Some values are not the people's own, nobody can tell which. There are no groups: a rare combination is "
-        "most probably the rare person's where few values are changed."
-    )
 
     def dial(self, records: int) -> Dial:
         """Turn the probability to keep a value."""

@@ -46,7 +46,6 @@ class RecordMaker(ReleaseMaker, ABC):
 
     takes_requirements: ClassVar[bool] = False
     drawn_as: ClassVar[str] = "changed records"
-    shown_as: ClassVar[str] = "records with changed values"
 
     @property
     def shows_exact(self) -> bool:  # type: ignore[override]

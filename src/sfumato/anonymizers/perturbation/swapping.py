@@ -61,11 +61,6 @@ class RecordSwapping(RecordMaker):
     seed: Seed = None
 
     name: ClassVar[str] = "record-swapping"
-    title: ClassVar[str] = "Record swapping"
-    caution: ClassVar[str] = (
-        "Some values are other people's, nobody can tell which. Every combination of the swapped columns occurs in "
-        "the file as in the table, also that of one person alone; there are no groups."
-    )
 
     def dial(self, records: int) -> Dial:
         """Turn the share of records that are swapped."""
@@ -140,11 +135,6 @@ class RankSwapping(RecordMaker):
     seed: Seed = None
 
     name: ClassVar[str] = "rank-swapping"
-    title: ClassVar[str] = "Rank swapping"
-    caution: ClassVar[str] = (
-        "Numbers are other people's, of nearly the same rank; relations between columns are blurred. There are no "
-        "groups, and the few values at the ends of a long tail may be their persons' own."
-    )
 
     def dial(self, records: int) -> Dial:
         """Turn the distance of ranks."""

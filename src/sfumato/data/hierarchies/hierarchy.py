@@ -28,7 +28,7 @@ from sfumato.data.hierarchies.notation import (
     write_date,
     write_number,
 )
-from sfumato.runtime.arrays import Codes, Quiet
+from sfumato.runtime.arrays import Codes, RedactedRepr
 from sfumato.texts.catalogue import refusal, t
 
 ROOT = "*"
@@ -44,7 +44,7 @@ TINY = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
-class Level(Quiet):
+class Level(RedactedRepr):
     """One level of a hierarchy: its nodes in leaf order, each with its first leaf code and its label."""
 
     starts: tuple[int, ...]
@@ -52,7 +52,7 @@ class Level(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class Hierarchy(Quiet):
+class Hierarchy(RedactedRepr):
     """An ordered domain of leaves with its levels.
 
     >>> from sfumato.data.hierarchies.categorical import tree
@@ -107,7 +107,7 @@ class Hierarchy(Quiet):
         _check_labels(self)
         _check_domain(self)
 
-    spoken: ClassVar[tuple[str, ...]] = ("scale", "height", "missing")
+    public_fields: ClassVar[tuple[str, ...]] = ("scale", "height", "missing")
 
     @property
     def content(self) -> tuple[Any, ...]:

@@ -94,7 +94,7 @@ class Session:
             try:
                 yield pa.RecordBatchReader.from_batches(rows.schema, _watched(rows, failed))
             except Exception as error:
-                raise (self.told(failed[0]) if failed else error) from None
+                raise (self.as_error(failed[0]) if failed else error) from None
 
     def upload(self, name: str, content: pa.Table) -> None:
         """Upload a table as a temporary one."""
@@ -125,11 +125,11 @@ class Session:
                     self._running = cursor
                     yield cursor
             except self._errors as error:
-                raise self.told(error) from None
+                raise self.as_error(error) from None
             finally:
                 self._running = None
 
-    def told(self, error: Exception) -> BadInputError | MemoryError:
+    def as_error(self, error: Exception) -> BadInputError | MemoryError:
         """Return the error of a server or of the connection as a sentence."""
         if isinstance(error, pa.ArrowMemoryError):
             return MemoryError(str(error))

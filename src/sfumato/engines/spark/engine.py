@@ -22,7 +22,7 @@ from sfumato.engines.duckdb.grouped import in_order, packing_of
 from sfumato.engines.locations import is_spark_frame
 from sfumato.engines.protocol import by_text, distinct_in, lists_in, numbers_in, tuples_in
 from sfumato.engines.spark.grouped import coded_rows, column_facts, counted_cells, ruled
-from sfumato.engines.spark.sources import LoadedFrame, collected, load, nested_kind, spoken
+from sfumato.engines.spark.sources import LoadedFrame, collected, load, nested_kind, reported_errors
 from sfumato.engines.spark.values import SHORT, WHOLE, bare, framed, has_text, text_of
 from sfumato.engines.spark.write import LinkedCells, PublishedRows, SourceRows, published, save
 from sfumato.texts.catalogue import refusal
@@ -37,7 +37,7 @@ def translated(verb: Verb) -> Verb:
 
     @wraps(verb)
     def run(engine: SparkEngine, *given: Any, **named: Any) -> Any:
-        with spoken(engine.origin):
+        with reported_errors(engine.origin):
             return verb(engine, *given, **named)
 
     return cast("Verb", run)
@@ -75,7 +75,7 @@ class SparkEngine:
     @classmethod
     def open(cls, source: Any, reading: protocol.Reading) -> Self:
         """Open a frame, a table or files; no row is read yet."""
-        with spoken(reading.origin):
+        with reported_errors(reading.origin):
             return cls(load(source, reading), reading)
 
     # -- the verbs -----------------------------------------------------------------------------------------
@@ -204,12 +204,12 @@ class SparkEngine:
 
     def placed_frame(self, placement: protocol.Placement, layout: protocol.Layout) -> Any:
         """Return the placed rows as a frame of Spark, without collecting them."""
-        with spoken(self.origin):
+        with reported_errors(self.origin):
             return self._published(placement, layout, False).ordered().toDF(*layout.order)
 
     def frame_of(self, table: pa.Table) -> Any:
         """Transfer a small table to Spark."""
-        with spoken(self.origin):
+        with reported_errors(self.origin):
             return self._session.createDataFrame(table)
 
     @translated
@@ -250,7 +250,7 @@ class SparkEngine:
         return " AND ".join(f"{self._column(name)} IS NOT NULL" for name in names) or "true"
 
     def _distinct(self, column: str, kept: str) -> protocol.DistinctValues:
-        with spoken(self.origin):
+        with reported_errors(self.origin):
             return distinct_in(self._listed(column, self._counted([column], kept)))
 
     def _listed(self, column: str, texts: Any) -> pa.Table:

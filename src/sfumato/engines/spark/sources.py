@@ -67,7 +67,7 @@ def session() -> Any:
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    with spoken("Spark"), _without_warnings():
+    with reported_errors("Spark"), _without_warnings():
         builder = SparkSession.builder.appName("sfumato")
         for name, value in () if "SPARK_REMOTE" in os.environ else QUIET.items():
             builder = builder.config(name, value)
@@ -83,7 +83,7 @@ def _without_warnings() -> Iterator[None]:
 
 
 @contextmanager
-def spoken(origin: str) -> Iterator[None]:
+def reported_errors(origin: str) -> Iterator[None]:
     """Turn errors of Spark, including a lost session, into a sentence."""
     try:
         yield

@@ -14,11 +14,11 @@ from sfumato.data.cells import Cells, distinct_rows
 from sfumato.data.items import taken_rows
 from sfumato.data.persons import PersonPairs
 from sfumato.release.records import cell_codes
-from sfumato.runtime.arrays import Codes, Counts, Flags, Quiet
+from sfumato.runtime.arrays import Codes, Counts, Flags, RedactedRepr
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PersonRecords(Quiet):
+class PersonRecords(RedactedRepr):
     """The records of some persons, person by person, and the record of each that an attacker knows."""
 
     codes: Codes

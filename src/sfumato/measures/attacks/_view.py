@@ -20,8 +20,8 @@ from sfumato.measures.attacks.advantage import LEAST_TRIES, Advantage, AttackFin
 from sfumato.measures.attacks.membership import Suspects, area, bounded, membership
 from sfumato.release.records import read_as_records
 from sfumato.release.release import Published
-from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.arrays import Codes, Counts, Numbers, RedactedRepr
+from sfumato.runtime.cancellation import check_cancelled
 
 if TYPE_CHECKING:
     from sfumato.measures.attacks.attacks import Attacks
@@ -31,7 +31,7 @@ TARGETS, SUSPECTS, REFERENCE = range(1, 4)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class View(Quiet):
+class View(RedactedRepr):
     """Persons of the table and of the control by the columns that a release shows."""
 
     options: Attacks
@@ -107,9 +107,9 @@ class View(Quiet):
             return AttackFindings()
         points = self.placed(released)
         advantages = list(self._singled_out(_distinct(released), generator))
-        look()
+        check_cancelled()
         advantages += self._near(released, points, generator)
-        look()
+        check_cancelled()
         members = len(self.suspects.members)
         suspects = self.placed(self.suspects.both)
         to_release = record_linkage.nearest_records(suspects, points, 1, generator)[1][:, 0]
@@ -150,10 +150,8 @@ class View(Quiet):
         places = self.placed(targets.known_codes)
         advantages = []
         if all(self.sources):
-            neighbours = min(self.options.neighbours, len(points))
-            advantages.append(
-                anonymeter.linkability(places[:members], places[members:], points, self.sources, neighbours, generator)
-            )
+            sides = places[:members], places[members:]
+            advantages.append(anonymeter.linkability(*sides, points, self.sources, generator))
         known = len(self.hierarchies) - len(self.sensitive)
         if not self.sensitive:
             return advantages

@@ -21,11 +21,13 @@ table's size.
 
 Linkability: joining what two sources know of one person by way of the release (Giomi et al. 2023, section 4.2).
 
-One source knows some columns of a record of a person, another one the others. For each the attacker takes the k
-released records that are nearest to what it knows; where both have a record in common he takes them for one person.
+One source knows some columns of a record of a person, another one the others. For each the attacker takes all released
+records that are nearest to what it knows. Where exactly one is nearest to both, he takes the two for one person. The
+authors' tool takes one nearest record for each source, ties at random. On columns of few values it finds nothing, even
+in the original, because hundreds of records tie.
 
-    Success: the k nearest by the first columns and the k nearest by the others have a record in common.
-    Naive: k random records each.
+    Success: exactly one released record is nearest by the first columns and by the others.
+    Naive: a random record each, which is the same one.
 
 Columns are dealt to the two sources in turn, by falling entropy in the table, so that both know about as much.
 
@@ -52,10 +54,11 @@ from sfumato.data.cells import Sensitive, distinct_rows
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.measures.attacks._persons import PersonRecords
 from sfumato.measures.attacks.advantage import Advantage, Rate
-from sfumato.measures.attacks.record_linkage import nearest_records
+from sfumato.measures.attacks.record_linkage import TOLERANCE as SAME
+from sfumato.measures.attacks.record_linkage import distance
 from sfumato.release.records import leaf_numbers
 from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.cancellation import check_cancelled
 from sfumato.runtime.kernels import kernel
 
 ROUNDS = 200
@@ -130,7 +133,7 @@ def multivariate(
         numbers = released[released[:, place] < sizes[place], place]
         medians[place] = np.median(numbers) if len(numbers) else -1.0
     for _ in range(ROUNDS):
-        look()
+        check_cancelled()
         rows = released[generator.integers(len(released), size=wanted)]
         chosen = np.sort(_some_columns(wanted, len(hierarchies), columns, generator), axis=1).astype(np.int32)
         lo = np.take_along_axis(rows, chosen, axis=1)
@@ -256,28 +259,36 @@ def linkability(
     others: Numbers,
     released: Numbers,
     sources: tuple[list[int], list[int]],
-    neighbours: int,
     generator: np.random.Generator,
 ) -> Advantage:
     """Link what two sources know of the records of persons in the table (`targets`) and in the control (`others`)."""
     both = np.concatenate([targets, others])
-    first, second = (
-        nearest_records(np.ascontiguousarray(both[:, source]), released[:, source], neighbours, generator)[0]
-        for source in sources
-    )
-    linked = in_common(first, second)
-    drawn = generator.integers(len(released), size=(2, len(targets), min(neighbours, len(released))))
+    halves = [np.ascontiguousarray(places[:, source]) for places in (both, released) for source in sources]
+    linked = linked_by_one(*halves)
+    drawn = generator.integers(len(released), size=(2, len(targets)))
     return Advantage(
         "linkability",
         Rate(int(linked[: len(targets)].sum()), len(targets)),
         Rate(int(linked[len(targets) :].sum()), len(others)),
-        Rate(int(in_common(drawn[0], drawn[1]).sum()), len(targets)),
+        Rate(int((drawn[0] == drawn[1]).sum()), len(targets)),
     )
 
 
-def in_common(first: Counts, second: Counts) -> Counts:
-    """Return, for every row, whether the two lists have an entry in common."""
-    return np.array((first[:, :, None] == second[:, None, :]).any(axis=(1, 2)))
+@kernel
+def linked_by_one(first: Numbers, second: Numbers, left: Numbers, right: Numbers) -> Flags:
+    """Return for each target whether exactly one released record is nearest to both of its halves, ties included."""
+    linked = np.zeros(len(first), np.bool_)
+    for i in range(len(first)):
+        least, other, together = np.inf, np.inf, 0
+        for j in range(len(left)):
+            near = distance(first[i], left[j], least + SAME)
+            beside = distance(second[i], right[j], other + SAME)
+            if near < least - SAME or beside < other - SAME:
+                together = 0  # those before are not nearest any more
+            least, other = min(least, near), min(other, beside)
+            together += near <= least + SAME and beside <= other + SAME
+        linked[i] = together == 1
+    return linked
 
 
 TOLERANCE = 0.05

@@ -40,8 +40,8 @@ from sfumato.measures.attacks.membership import ShadowAttack
 from sfumato.measures.attacks.record_linkage import exact_rows, leaf_places, record_linkage, replicated_uniques
 from sfumato.release.records import cell_codes
 from sfumato.release.release import Published, counts_people
-from sfumato.runtime.arrays import Codes, Numbers, Quiet
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.arrays import Codes, Numbers, RedactedRepr
+from sfumato.runtime.cancellation import check_cancelled
 from sfumato.texts.catalogue import counted, percent, refusal, t
 
 LEAST_NEW, LEAST_SHARE = 20, 0.5
@@ -120,9 +120,6 @@ class Attacks(Configured):
     columns: Annotated[int, Option(least=2)] = 3
     """How many columns a predicate that singles out is about."""
 
-    neighbours: Annotated[int, Option(least=1, most=100)] = 1
-    """How many nearest records each of two sources takes to link a person."""
-
     draws: Annotated[int, Option(least=1)] = 3
     """How many draws of a noisy release are attacked."""
 
@@ -151,7 +148,7 @@ class Attacks(Configured):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AttackedTable(Quiet):
+class AttackedTable(RedactedRepr):
     """A table whose releases are attacked: which records makers see, and which they never saw."""
 
     table: Table
@@ -247,7 +244,7 @@ class AttackedTable(Quiet):
         made, cautions = self._attackable(releases, again)
         versus = []
         for draw, release in enumerate(made):
-            look()
+            check_cancelled()
             view = self.whole if release.shows_sensitive else self.without_sensitive
             versus.append(view.against(release, self.random(VERSUS, draw)))
         pairs = (

@@ -68,8 +68,8 @@ from sfumato.measures.attacks.record_linkage import nearest_records, placed
 from sfumato.release.content import Guarantee
 from sfumato.release.records import cell_codes, read_as_records
 from sfumato.release.release import Published
-from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers, Quiet
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers, RedactedRepr
+from sfumato.runtime.cancellation import check_cancelled
 
 REFERENCE = 1 / 3
 """The share of the control that is the attacker's reference; the others are the ones who were not in the table."""
@@ -193,7 +193,7 @@ OneRelease = Callable[[Table, int], Published]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ShadowAttack(Quiet):
+class ShadowAttack(RedactedRepr):
     """The attack on makers that can be run again, on one table."""
 
     table: Table
@@ -213,7 +213,7 @@ class ShadowAttack(Quiet):
             for half in halves:
                 described.append([])
                 for kept in (each for _ in range(PAIRS) for each in self._pair(cell, half, random)):
-                    look()
+                    check_cancelled()
                     turn += 1
                     release = make(self._remaining(kept), turn)
                     described[-1].append(self.features(release, cell, random))

@@ -101,6 +101,17 @@ def _first_of_each(rows: Numbers, most: int) -> Counts:
 
 
 @kernel
+def distance(one: Numbers, other: Numbers, worst: float) -> float:
+    """Add up the columns; give up as soon as the sum reaches the worst that counts."""
+    total = 0.0
+    for a in range(len(one)):
+        total += min(abs(one[a] - other[a]), 1.0)
+        if total >= worst:
+            break
+    return total
+
+
+@kernel
 def nearest(targets: Numbers, candidates: Numbers, neighbours: int) -> tuple[Counts, Numbers]:
     """Find the k nearest of the candidates; O(targets x candidates), most of them given up after a column or two."""
     found = np.zeros((len(targets), neighbours), np.int64)
@@ -108,17 +119,13 @@ def nearest(targets: Numbers, candidates: Numbers, neighbours: int) -> tuple[Cou
     for i in range(len(targets)):
         worst = np.inf
         for j in range(len(candidates)):
-            distance = 0.0
-            for a in range(targets.shape[1]):
-                distance += min(abs(targets[i, a] - candidates[j, a]), 1.0)
-                if distance >= worst:
-                    break
-            if distance < worst:
+            far = distance(targets[i], candidates[j], worst)
+            if far < worst:
                 place = neighbours - 1
-                while place > 0 and apart[i, place - 1] > distance:
+                while place > 0 and apart[i, place - 1] > far:
                     apart[i, place], found[i, place] = apart[i, place - 1], found[i, place - 1]
                     place -= 1
-                apart[i, place], found[i, place] = distance, j
+                apart[i, place], found[i, place] = far, j
                 worst = apart[i, neighbours - 1]
     return found, apart
 

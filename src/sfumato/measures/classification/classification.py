@@ -30,7 +30,7 @@ from sfumato.measures.classification._validation import score
 from sfumato.release.release import Published, Release
 from sfumato.requirements.requirement import KAnonymity
 from sfumato.runtime.arrays import Counts
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.cancellation import check_cancelled
 from sfumato.runtime.threads import together
 from sfumato.texts.catalogue import refusal
 
@@ -191,7 +191,7 @@ class ClassificationTask:
         }
         with threadpool_limits(1):  # releases are measured side by side: more threads would only wait for each other
             for name, fold in product(self.workload.methods, range(self.workload.folds)):
-                look()
+                check_cancelled()
                 answers = validation.fold(name, fold, self.workload.seed * 1000 + fold)
                 for of, value in score(answers).items():
                     scores[name][of].append(value)

@@ -61,7 +61,7 @@ from sfumato.release.records import NOT_SHOWN, Records, read_as_records
 from sfumato.release.regions import uniform_leaves
 from sfumato.release.release import Published
 from sfumato.runtime.arrays import Codes, Counts, Numbers
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.cancellation import check_cancelled
 
 MOST = 0.25
 """The largest pMSE: always told apart."""
@@ -315,14 +315,14 @@ class Portrait:
             values["nist_score"] = 1000 * (1 - values["marginal_error_3"])
         pairs = min(len(errors), 2) - 1
         values["sample_equivalent"] = self.samples[pairs].equivalent(values[MARGINALS[pairs]])
-        look()
+        check_cancelled()
         cells = self.table.cells
         values["pmse"] = saturated(cells.counts / cells.records, released_shares(reading, cells))
         drawn = self._drawn(release)
         if self.wanted.propensity == "tree":
             assert drawn is not None
             values["pmse_tree"] = by_tree(self.records, drawn, self.wanted.sample, self.wanted.seed)
-        look()
+        check_cancelled()
         released = products(reading, self.units)
         associated = associations(released)
         if len(self.columns) > 1:

@@ -45,7 +45,7 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.measures.fidelity._intervals import BinnedColumn, ReleaseRows, ShownIntervals
 from sfumato.release.records import leaf_numbers
 from sfumato.runtime.arrays import Counts, Numbers
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.cancellation import check_cancelled
 
 Places = tuple[int, ...]
 AT_ONCE = 2_000_000
@@ -89,7 +89,7 @@ def marginal_errors(reading: ReleaseRows, truths: Mapping[Places, Truth]) -> dic
     """Return the error of every marginal that the original was counted by."""
     errors = {}
     for places, truth in truths.items():
-        look()
+        check_cancelled()
         errors[places] = total_variation(table(reading, places), truth)
     return errors
 

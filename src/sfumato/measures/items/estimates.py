@@ -33,7 +33,7 @@ from sfumato.release._itemsets import Rows
 from sfumato.release.items import SUPPRESSED, BasketRelease, MixedRelease
 from sfumato.requirements.items import Itemset
 from sfumato.runtime._kernel_helpers import has_number, members_by
-from sfumato.runtime.arrays import Codes, Counts, Numbers, Quiet
+from sfumato.runtime.arrays import Codes, Counts, Numbers, RedactedRepr
 from sfumato.runtime.kernels import kernel
 
 NONE = -1
@@ -340,7 +340,7 @@ def answers(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Questions(Quiet):
+class Questions(RedactedRepr):
     """Boxes of quasi-identifiers, each with a set of items; a box of the whole domain asks for no quasi-identifier."""
 
     lo: Codes
@@ -366,7 +366,7 @@ class Questions(Quiet):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MixedReader(Quiet):
+class MixedReader(RedactedRepr):
     """Groups with boxes, rows of groups with the parts that they show, and the items of each part."""
 
     lo: Codes

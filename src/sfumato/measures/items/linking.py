@@ -34,7 +34,7 @@ from sfumato.release._itemsets import Rows
 from sfumato.release.items import SUPPRESSED, BasketRelease, MixedRelease, ShowsItems
 from sfumato.release.writing_items import behind_parts
 from sfumato.requirements.items import Itemset
-from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers, Quiet
+from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers, RedactedRepr
 from sfumato.runtime.kernels import kernel
 
 MOST_INFERRED_FROM = 2
@@ -154,7 +154,7 @@ def matching_distribution(fitting: NDArray[np.int64]) -> dict[str, int]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Persons(Quiet):
+class Persons(RedactedRepr):
     """The targets: a record of which pair, which of its records (from 0 to 1), and which items are known."""
 
     pair: Counts
@@ -217,7 +217,7 @@ def attacked(release: MixedRelease, reader: MixedReader, persons: Persons, linki
 
 
 @dataclass(frozen=True, repr=False)
-class ListedItems(Quiet):
+class ListedItems(RedactedRepr):
     """How much the sets of groups list of what somebody in the group has."""
 
     groups: int

@@ -21,6 +21,7 @@ from sfumato.measures.scales import Scales
 from sfumato.release.populations import large_populations
 from sfumato.requirements._predicates import SIZE
 from sfumato.runtime.threads import workers
+from sfumato.texts.catalogue import t
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.study import Study
 
@@ -74,14 +75,14 @@ class Effort:
     threads: int
 
     @property
-    def told(self) -> dict[str, float]:
+    def fields(self) -> dict[str, float]:
         """The part of the JSON output."""
         return {"gigabytes": self.gigabytes, "threads": self.threads}
 
     @property
     def in_words(self) -> str:
         """Return the memory as text. Seconds only order plans; only a run shows how long it takes."""
-        return f"about {_rounded(self.gigabytes):,g} GB of memory"
+        return t("effort.memory", gigabytes=f"{_rounded(self.gigabytes):,g}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from sfumato._packages import up_to
 from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.anonymizers.dp.mechanism import Mechanism
 from sfumato.anonymizers.dp.noise import UnsafeSeededNoise
-from sfumato.anonymizers.external.external import Brought
+from sfumato.anonymizers.external.external import ExternalRelease
 from sfumato.data.declaration import ATTRIBUTES, BOTH, ITEMS
 from sfumato.data.items import Baskets
 from sfumato.data.reading import Table
@@ -35,7 +35,7 @@ from sfumato.release.content import NoisyRelease
 from sfumato.release.records import RecordRelease
 from sfumato.release.release import Published, Release
 from sfumato.requirements.items import CompleteKAnonymity, KMAnonymity, PrivacyConstraints, RhoUncertainty
-from sfumato.runtime.cancellation import Cancel, look, pressed
+from sfumato.runtime.cancellation import Cancel, check_cancelled, pressed
 from sfumato.runtime.kernels import source_digest
 from sfumato.runtime.threads import Crew
 from sfumato.texts.catalogue import refusal
@@ -78,7 +78,7 @@ def explore(
 
     `cancel` can be set from another thread. Then `StoppedError` is raised within a second; its `map` has the measured
     points, and so has the cache, from which the same call continues. The current candidates stop at their next
-    `interrupts.look` and are discarded.
+    `check_cancelled` and are discarded.
     """
     exploration = Exploration(as_study(study), cache, workers, table, cancel)
     return exploration.explored(progress or (lambda finished, total, last: None))
@@ -251,7 +251,7 @@ class OpenStudy:
         An unreadable file is reported before any release is made.
         """
         for candidate in self.candidates:
-            if isinstance(candidate.anonymizer, Brought):
+            if isinstance(candidate.anonymizer, ExternalRelease):
                 candidate.anonymizer.check_readable(self.data)
         return partial(measured_point, prepared=self._ready)
 
@@ -299,7 +299,7 @@ def _measured_table(candidate: Candidate, prepared: Prepared) -> dict[str, Any]:
         return candidate.repeatable(turn).make(table)  # type: ignore[no-any-return]
 
     release = made(prepared.table)
-    look()
+    check_cancelled()
     measured = prepared.measure(release)
     worth = measured.worth
     again = None if not maker.remakes else lambda table, turn: [made(table, turn)]
@@ -310,14 +310,14 @@ def _measured_table(candidate: Candidate, prepared: Prepared) -> dict[str, Any]:
         "worth": None if worth is None else {**asdict(worth), "verdict": worth.verdict},
     }
     assert isinstance(release, Release | RecordRelease)
-    if maker.foreign:
+    if maker.external:
         values["brought"] = release.details["brought"]
     if isinstance(release, RecordRelease):
         values["refused"] = hardly_changed(release)
         return attacks({**values, "details": details.record_details(release) | details.pictured(measured)})
     values["least"] = release.details.get("least")
     ranges = maker.ranges_of(prepared.table) if isinstance(maker, Anonymizer) else "tight"
-    bounds = {} if maker.foreign else published_risks(release, candidate.requirement, candidate.suppress)
+    bounds = {} if maker.external else published_risks(release, candidate.requirement, candidate.suppress)
     values |= {
         "published": bounds,
         "details": details.details(release, measured.losses, ranges) | details.pictured(measured),
@@ -389,7 +389,7 @@ def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -
     seeds = np.random.SeedSequence(int(candidate.id, 16)).generate_state(prepared.scales.draws, np.uint64)
     releases, measured = [], []
     for seed in seeds:
-        look()
+        check_cancelled()
         releases.append(mechanism.draw(prepared.table, UnsafeSeededNoise(int(seed))))
         measured.append(prepared.measure(releases[-1]))
     values = {name: [draw[name] for draw in measured] for name in measured[0].values}
@@ -447,8 +447,8 @@ def made(point: Point, table: Table) -> Release | NoisyRelease | RecordRelease:
     if isinstance(candidate.anonymizer, Mechanism):
         return candidate.anonymizer.draw(table)
     release: Release | NoisyRelease | RecordRelease = candidate.make(table)
-    if isinstance(release, Release) and not candidate.anonymizer.foreign:
+    if isinstance(release, Release) and not candidate.anonymizer.external:
         check_shown(release, point.id)
-    if isinstance(release, RecordRelease) and not candidate.anonymizer.foreign:
+    if isinstance(release, RecordRelease) and not candidate.anonymizer.external:
         check_changed(release, f"point {point.id}")
     return release

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.anonymizers import EXTERNAL, anonymizer
-from sfumato.anonymizers.external.external import Brought, BroughtFile, BroughtFrame, BroughtFunction
+from sfumato.anonymizers.external.external import ExternalFile, ExternalFrame, ExternalFunction, ExternalRelease
 from sfumato.config.options import check_choice
 from sfumato.data.reading import Table
 from sfumato.engines.frames import Frame
@@ -187,7 +187,7 @@ def with_candidate(study: Study, maker: Any) -> Study:
     return study if bare in known else study.grown([Candidate(bare, NOTHING)])
 
 
-def brought(given: Any, declared: Mapping[str, Any]) -> Brought:
+def brought(given: Any, declared: Mapping[str, Any]) -> ExternalRelease:
     """Return the maker of an external release with its declared properties; others have their defaults."""
     words = {key: value for key, value in declared.items() if value is not None}
     if isinstance(words.get("aligned"), bool):
@@ -196,28 +196,28 @@ def brought(given: Any, declared: Mapping[str, Any]) -> Brought:
         words["na"] = ",".join(words["na"])
     if words.get("records") is not None:
         check_choice("records", words["records"], ("people", "synthetic"))
-    if isinstance(given, Brought):
+    if isinstance(given, ExternalRelease):
         return _with(given, words)
     if isinstance(given, Path):
-        return _with(BroughtFile(file=str(given)), words)
+        return _with(ExternalFile(file=str(given)), words)
     if isinstance(given, str):
         return _with(named(given), words)
     if callable(given) and not hasattr(given, "columns"):
-        return _with(BroughtFunction(function=given), words)
-    return _with(BroughtFrame(frame=Frame.of(given)), words)
+        return _with(ExternalFunction(function=given), words)
+    return _with(ExternalFrame(frame=Frame.of(given)), words)
 
 
-def named(text: str) -> Brought:
+def named(text: str) -> ExternalRelease:
     """Read an external release from the name of its file, or from the text of its maker."""
     kinds = set(EXTERNAL.names)
     if text.split(None, 1)[:1] and text.split(None, 1)[0] in kinds and not Path(text).exists():
         maker = anonymizer(text)
-        assert isinstance(maker, Brought)
+        assert isinstance(maker, ExternalRelease)
         return maker
-    return BroughtFile(file=text)
+    return ExternalFile(file=text)
 
 
-def _with(maker: Brought, words: Mapping[str, Any]) -> Brought:
+def _with(maker: ExternalRelease, words: Mapping[str, Any]) -> ExternalRelease:
     """Set further properties of a maker; defaults do not replace values that it has."""
     usual = {each.name: each.default for each in fields(maker)}
     strange = [key for key in words if key not in usual]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sfumato.config.options import check_choice
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.measures.all_measures import ATTACK_MEASURES, FIDELITY, MEASURES, READ_NOISY
-from sfumato.runtime.arrays import Quiet
+from sfumato.runtime.arrays import RedactedRepr
 from sfumato.texts.catalogue import listed, number, t
 from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.question import question as questions
@@ -43,10 +43,10 @@ BY = ("knee", "ideal", "best")
 
 
 @dataclass(frozen=True, repr=False)
-class Neighbour(Quiet):
+class Neighbour(RedactedRepr):
     """The next point of the frontier on one side of the chosen one, and the changes of measures."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("side", "point")
+    public_fields: ClassVar[tuple[str, ...]] = ("side", "point")
 
     side: str
     """more private or less private."""
@@ -61,10 +61,10 @@ class Neighbour(Quiet):
 
 
 @dataclass(frozen=True, repr=False)
-class Choice(Quiet):
+class Choice(RedactedRepr):
     """The recommended point of a map with reasons, and the gains and costs of its neighbours."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("point", "by", "axes", "prefer", "recipient")
+    public_fields: ClassVar[tuple[str, ...]] = ("point", "by", "axes", "prefer", "recipient")
 
     point: Point
     by: str
@@ -154,7 +154,7 @@ def choose(
 
 
 @dataclass(frozen=True, repr=False)
-class _Question(Quiet):
+class _Question(RedactedRepr):
     """A validated choice question with all defaults filled in."""
 
     axes: tuple[str, str]
@@ -235,7 +235,7 @@ def _check_known(name: str, known: Sequence[str], asked: bool) -> None:
 
 
 @dataclass(frozen=True, repr=False)
-class _Answer(Quiet):
+class _Answer(RedactedRepr):
     """A question with its map."""
 
     map_: Map
@@ -475,10 +475,10 @@ SUBJECTS = {"table": "a table", "baskets": "baskets", "items": "a table with ite
 
 
 @dataclass(frozen=True, repr=False)
-class Reply(Quiet):
+class Reply(RedactedRepr):
     """The answer of a map to a question."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("question",)
+    public_fields: ClassVar[tuple[str, ...]] = ("question",)
 
     question: questions.Question
     best: tuple[Point, ...]
@@ -543,7 +543,7 @@ def in_numbers(point: Point, question: questions.Question) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class _Asked(Quiet):
+class _Asked(RedactedRepr):
     """A question with its map."""
 
     map_: Map

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
-from sfumato.texts.catalogue import number, refusal
+from sfumato.texts.catalogue import number, refusal, t
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Point
@@ -48,7 +48,7 @@ class Bound:
             raise BadInputError(f"the bound on {self.measure} must be a number, not {self.value!r}")
 
     def __str__(self) -> str:
-        return f"{self.measure} at {'most' if self.side == 'max' else 'least'} {number(self.value)}"
+        return t(f"bound.{self.side}", measure=self.measure, value=number(self.value))
 
     @property
     def is_given(self) -> bool:

@@ -27,8 +27,8 @@ from sfumato.config.options import check_choice, check_number
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError, StoppedError
 from sfumato.measures.all_measures import ATTACK_MEASURES, MEASURES
-from sfumato.runtime.arrays import Quiet
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.arrays import RedactedRepr
+from sfumato.runtime.cancellation import check_cancelled
 from sfumato.runtime.kernels import kernel
 from sfumato.tradeoff.question.best_possible import Decided
 from sfumato.tradeoff.search.checkpoint import BETWEEN, Snapshot, kept_snapshot, key_of, write_checkpoint
@@ -38,10 +38,10 @@ from sfumato.tradeoff.study.grids import Grid
 
 
 @dataclass(frozen=True, repr=False)
-class FrontierPoint(Quiet):
+class FrontierPoint(RedactedRepr):
     """One release of a frontier: its cuts and measures."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("publishable",)
+    public_fields: ClassVar[tuple[str, ...]] = ("publishable",)
 
     cuts: str
     values: Mapping[str, float]
@@ -262,7 +262,7 @@ class Enumeration:
         written, stopped = time.monotonic(), ""
         try:
             for vectors in islice(_chunks(self.space, self.within), self.chunk, None):
-                look()
+                check_cancelled()
                 if ends is not None and time.monotonic() >= ends:
                     stopped = "time"
                     break

@@ -466,7 +466,7 @@ def families_of(
 
 def _varies(maker: ReleaseMaker) -> bool:
     """Whether a maker belongs to a family; baselines and fixed recodings do not."""
-    return not (maker.baseline or maker.foreign or maker.name == "cut-vector" or getattr(maker, "levels", None))
+    return not (maker.baseline or maker.external or maker.name == "cut-vector" or getattr(maker, "levels", None))
 
 
 def _families(candidates: Iterable[Candidate], table: Table) -> Iterator[Family]:

@@ -39,7 +39,7 @@ from sfumato.config.options import Configured, Option, check_number, parse
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError, InfeasibleError, StoppedError
 from sfumato.requirements.requirement import KAnonymity
-from sfumato.runtime.cancellation import look
+from sfumato.runtime.cancellation import check_cancelled
 from sfumato.texts.catalogue import refusal
 from sfumato.tradeoff.question.best_possible import Decided
 from sfumato.tradeoff.search import checkpoint as checkpoints
@@ -248,7 +248,7 @@ class Search:
         stopped = ""
         try:
             while not stopped:
-                look()
+                check_cancelled()
                 if self.generation < min(last, self._ending):
                     stopped = self._evolve(ends, keeper, progress)
                 elif self.generation == self._ending and self.solver.operators == "own" and not self.polished:
@@ -391,7 +391,7 @@ class Search:
         known = self.evaluator.known
         self._limit = self._limit or len(known) + self.solver.population * self.solver.generations // 4
         while len(known) < self._limit:
-            look()
+            check_cancelled()
             steps, number = {}, 0
             for vector in self.front.vectors:
                 if vector.tobytes() in self._done or vector.tobytes() in steps:

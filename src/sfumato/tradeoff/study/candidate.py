@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sfumato.anonymizers import NO_COMMANDS
 from sfumato.anonymizers.anonymizer import ReleaseMaker
 from sfumato.anonymizers.dp.mechanism import Mechanism
-from sfumato.anonymizers.external.external import Brought, BroughtFile
+from sfumato.anonymizers.external.external import ExternalFile, ExternalRelease
 from sfumato.anonymizers.items._grouped_items import Sets
 from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer, Task
 from sfumato.anonymizers.items.items_of_groups import Merging, MixedRecipe, NoMerging
@@ -81,13 +81,13 @@ class Candidate:
     def identity(self) -> str:
         """Its identifying text; that of an external release omits the location."""
         maker = self.anonymizer
-        return str(replace(self, anonymizer=maker.identity) if isinstance(maker, Brought) else self)
+        return str(replace(self, anonymizer=maker.identity) if isinstance(maker, ExternalRelease) else self)
 
     @property
     def pinned(self) -> Candidate:
         """The same with the digest of an external release, on which its point depends."""
         maker = self.anonymizer
-        return replace(self, anonymizer=maker.pinned) if isinstance(maker, Brought) else self
+        return replace(self, anonymizer=maker.pinned) if isinstance(maker, ExternalRelease) else self
 
     @property
     def recipe(self) -> MixedRecipe:
@@ -230,13 +230,13 @@ FLAGS = {True: "yes", False: "no"}
 AnyMaker = TypeVar("AnyMaker", bound=ReleaseMaker)
 
 
-def brought_of(block: Mapping[str, Any], folder: Path) -> Brought | None:
+def brought_of(block: Mapping[str, Any], folder: Path) -> ExternalRelease | None:
     """Read a block of candidates of an external release; None for other blocks."""
     if "command" in block:
         raise BadInputError(f"[[candidates]] command = {shortened(block['command'])}: {NO_COMMANDS}")
     if "file" not in block:
         return None
-    options = described(BroughtFile)
+    options = described(ExternalFile)
     keys = {_key_of(name): name for name in options if name != "digest"}
     known_keys("[[candidates]] with a file", block, keys)
     values: dict[str, Any] = {}
@@ -248,7 +248,7 @@ def brought_of(block: Mapping[str, Any], folder: Path) -> Brought | None:
         if options[keys[key]].type is str and not isinstance(value, str):
             raise BadInputError(f"{key} must be a text, not {shortened(value)}")
         values[keys[key]] = value
-    return beside_study(BroughtFile(**values), folder)
+    return beside_study(ExternalFile(**values), folder)
 
 
 def _key_of(name: str) -> str:
@@ -257,23 +257,23 @@ def _key_of(name: str) -> str:
 
 def beside_study(maker: AnyMaker, folder: Path) -> AnyMaker:
     """Return a maker with its files relative to the study."""
-    return maker.renamed(lambda file: beside(folder, file)) if isinstance(maker, BroughtFile) else maker
+    return maker.renamed(lambda file: beside(folder, file)) if isinstance(maker, ExternalFile) else maker
 
 
 def found_again(maker: AnyMaker, known: Iterable[ReleaseMaker]) -> AnyMaker:
     """Return a maker of a map with the current files of the study."""
-    if not isinstance(maker, BroughtFile):
+    if not isinstance(maker, ExternalFile):
         return maker
     identity = replace(maker.identity, digest="")
     for other in known:
-        if isinstance(other, BroughtFile) and replace(other.identity, digest="") == identity:
+        if isinstance(other, ExternalFile) and replace(other.identity, digest="") == identity:
             return replace(other, digest=maker.digest)  # type: ignore[return-value]
     return maker
 
 
-def brought_block(maker: Brought, folder: Path | None) -> dict[str, Any]:
+def brought_block(maker: ExternalRelease, folder: Path | None) -> dict[str, Any]:
     """Return an external release as a block of candidates."""
-    if not isinstance(maker, BroughtFile):
+    if not isinstance(maker, ExternalFile):
         raise refusal("in_memory", maker=maker.label or maker.made_of)
     if folder is not None:
         maker = maker.renamed(lambda file: seen_from(folder, file))

@@ -29,7 +29,7 @@ from sfumato.engines.locations import seen_from, split_table
 from sfumato.engines.protocol import Engine
 from sfumato.errors import BadInputError
 from sfumato.measures.reconstruction import UniformReader
-from sfumato.runtime.arrays import Quiet
+from sfumato.runtime.arrays import RedactedRepr
 from sfumato.runtime.staging import check_targets, staged
 from sfumato.texts.catalogue import t
 from sfumato.texts.html import render
@@ -44,10 +44,10 @@ ROLES: tuple[Role, ...] = ("identifier", "quasi", "sensitive", "neutral")
 
 
 @dataclass(frozen=True, repr=False)
-class Draft(Quiet):
+class Draft(RedactedRepr):
     """A table with the guesses about its columns, from which a first study is written."""
 
-    spoken: ClassVar[tuple[str, ...]] = ("guesses",)
+    public_fields: ClassVar[tuple[str, ...]] = ("guesses",)
 
     declaration: TableDeclaration
     records: int
@@ -278,7 +278,7 @@ def _study_name(source: str) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class ItemsDraft(Quiet):
+class ItemsDraft(RedactedRepr):
     """A first study of records with items, for editing, with notices."""
 
     study: Study

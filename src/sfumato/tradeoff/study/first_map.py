@@ -88,7 +88,7 @@ def first_map(records: int, quasi: Sequence[Guess], sensitive: Sequence[Guess], 
     wanted = Requirements(records, tuple(sensitive))
     scales = Scales(_min_support(records, len(quasi), cells), _queries(quasi))
     usual = FirstMap(
-        wanted.with_fit(wanted.all(SIZES)), ("mondrian", full_domain(quasi)), scales, left_out=tuple(wanted.told())
+        wanted.with_fit(wanted.all(SIZES)), ("mondrian", full_domain(quasi)), scales, left_out=tuple(wanted.explained())
     )
     if cells is None:
         return usual
@@ -175,7 +175,7 @@ class Requirements:
         rarer = min((self.records * (1 - each.commonest) for each in self.sensitive), default=0.0)
         return 1 + rarer / FEWEST_GROUPS
 
-    def told(self) -> Iterator[str]:
+    def explained(self) -> Iterator[str]:
         """Yield sentences about omissions with their reasons."""
         lacking = [str(number) for number in DIVERSE if self.sensitive and number > self.most_diverse]
         if lacking:

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 from sfumato.anonymizers import anonymizer
 from sfumato.anonymizers.anonymizer import ReleaseMaker
-from sfumato.anonymizers.external.external import Brought
+from sfumato.anonymizers.external.external import ExternalRelease
 from sfumato.anonymizers.items import DEFAULT_MAKER, candidate_maker
 from sfumato.anonymizers.items._grouped_items import Sets
 from sfumato.anonymizers.items.item_anonymizer import BasketAnonymizer
@@ -92,7 +92,7 @@ class Grid:
         other = [maker for maker in self.anonymizers if not maker.has_lattice]
         if self.lattice and other:
             raise BadInputError(f"lattice = true shows the lattice of full-domain; {other[0].name} has none")
-        brought = [maker for maker in self.anonymizers if isinstance(maker, Brought)]
+        brought = [maker for maker in self.anonymizers if isinstance(maker, ExternalRelease)]
         if brought and self.has == BOTH:
             raise BadInputError(f"{brought[0].name} is an external release; these are supported for tables only")
 
@@ -146,8 +146,8 @@ class Grid:
 
     def blocks(self, folder: Path | None) -> list[dict[str, Any]]:
         """Return it as blocks of a study: one of all internal candidates, and one per external release."""
-        brought = [maker for maker in self.anonymizers if isinstance(maker, Brought)]
-        made = tuple(maker for maker in self.anonymizers if not isinstance(maker, Brought))
+        brought = [maker for maker in self.anonymizers if isinstance(maker, ExternalRelease)]
+        made = tuple(maker for maker in self.anonymizers if not isinstance(maker, ExternalRelease))
         given = [(each, made if key == "anonymizers" else getattr(self, key)) for key, each in self._options.items()]
         said = [(each, value) for each, value in given if not each.option.rare or value != each.default]
         here = [{each.name: _written(each, value) for each, value in said}] if made else []

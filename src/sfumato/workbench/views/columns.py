@@ -166,7 +166,7 @@ def _items_of(project: Project, plainly: bool) -> dict[str, Any]:
     try:
         return {**shown_items(project, plainly), "wrong": None}
     except BadInputError as error:
-        return {"wrong": project.told(str(error))}
+        return {"wrong": project.in_page_words(str(error))}
 
 
 def _few_values(rows: Engine) -> dict[str, list[tuple[str | None, int]]]:

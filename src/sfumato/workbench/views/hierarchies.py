@@ -117,7 +117,7 @@ def column_values(project: Project, column: str) -> dict[str, Any]:
         with suppress(BadInputError):  # a hierarchy that cannot be written in a study
             given = view.entry() if given is None else given
     except BadInputError as error:
-        wrong = project.told(str(error))
+        wrong = project.in_page_words(str(error))
     return {"wrong": wrong, **values, "text": _text(given), "proposals": _proposals(project, table, column, scale)}
 
 

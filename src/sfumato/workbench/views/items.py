@@ -98,7 +98,7 @@ def items_or_columns(template: str, call: Call, step: str, values: Callable[[Pro
 def shown_items(project: Project, plainly: bool = False) -> dict[str, Any]:
     """Return the number of items, the most frequent ones, and their tree."""
     content: dict[str, Any] = of_items(project, f"items {plainly}", lambda baskets: _of(baskets, plainly))
-    return {**content, "notices": list(map(project.told, content["notices"]))}
+    return {**content, "notices": list(map(project.in_page_words, content["notices"]))}
 
 
 def _of(baskets: Baskets, plainly: bool) -> dict[str, Any]:

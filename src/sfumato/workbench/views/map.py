@@ -84,7 +84,7 @@ class Explored:
             raise MissingError(t("point.none", point=id))
         return found
 
-    def told(self, point: Point) -> dict[str, Any]:
+    def point_fields(self, point: Point) -> dict[str, Any]:
         """Return all values of a point, except for its records, of which only the number is included."""
         hidden = sample(point)
         tables = [each for each in _tables(point) if each not in hidden["tables"]]
@@ -99,7 +99,7 @@ class Explored:
     def drawn(self, *points: Point) -> dict[str, Any]:
         """Return the values for drawing some releases without the map."""
         kept = {name: self.chart[name] for name in ("public", "axes", "measures")}
-        return kept | {"points": [self.told(point) for point in points]}
+        return kept | {"points": [self.point_fields(point) for point in points]}
 
 
 def sample(point: Point) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def _knee(map_: Map) -> str | None:
 
 def now(call: Call) -> Explored:
     """Read the map of a project, with the points that a running run has measured so far."""
-    return live(call.project, [each["id"] for each in call.house.runs.told(call.project)])
+    return live(call.project, [each["id"] for each in call.house.runs.point_fields(call.project)])
 
 
 @endpoint("GET", MAP)

@@ -362,7 +362,7 @@ def _told(call: Call, project: Project) -> dict[str, Any]:
         section = call.desk.project(project.name).study.section
         state = call.house.runs.progress(project).state
     except SfumatoError as error:
-        wrong, state = project.told(str(error)), "idle"
+        wrong, state = project.in_page_words(str(error)), "idle"
     return {"name": project.name, "explored": project.is_explored, "section": section, "state": state, "wrong": wrong}
 
 

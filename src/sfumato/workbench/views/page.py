@@ -104,7 +104,7 @@ def data_page(template: str, call: Call, step: str, values: Callable[[Project], 
             f"{project.folder} {project.version} {step} {sorted(call.query.items())}", project, values
         )
     except SfumatoError as error:
-        return page("unreadable.html", call, step, sentence=project.told(str(error)), state=state(project))
+        return page("unreadable.html", call, step, sentence=project.in_page_words(str(error)), state=state(project))
     if content is None:
         return page("waiting.html", call, step)
     return page(template, call, step, state=state(project), **content)

@@ -58,12 +58,12 @@ MOST_KEPT = 8
 def point_values(call: Call) -> dict[str, Any]:
     """Return all values of a release, except for records."""
     read = explored(call.project)
-    return told(read, read.point(call.names["point"]))
+    return point_fields(read, read.point(call.names["point"]))
 
 
-def told(read: Explored, point: Point) -> dict[str, Any]:
+def point_fields(read: Explored, point: Point) -> dict[str, Any]:
     """Return the values of the page of a point, without drawings."""
-    values = read.told(point)
+    values = read.point_fields(point)
     sentences = values["sentences"]
     return values | {
         "title": settings(point),
@@ -126,4 +126,4 @@ def point_page(call: Call) -> Response:
     read = explored(call.project)
     point = read.point(call.names["point"])
     data = read.drawn(point) | {"project": call.project.name}
-    return page("point.html", call, "map", point=told(read, point), changed=read.is_changed, data=data)
+    return page("point.html", call, "map", point=point_fields(read, point), changed=read.is_changed, data=data)

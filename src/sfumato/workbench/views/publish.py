@@ -131,7 +131,7 @@ def offer(read: Explored, point: Point) -> dict[str, Any]:
             for each in RECIPIENTS.values()
         ],
         "layouts": ["lines", "long"] if of_baskets else ["rows"],
-        "mapping": point.is_grouped and not maker.foreign and not maker.baseline,
+        "mapping": point.is_grouped and not maker.external and not maker.baseline,
         "drawn": point.is_noisy,
         "file": f"release-{point.id}.csv",
     }
@@ -186,8 +186,8 @@ def publish(call: Call) -> dict[str, Any]:
         kept = project.notes().get(PUBLISHED, {})
         project.note(**{PUBLISHED: {**kept, asked.file: asdict(asked)}})
     return {
-        "lines": list(map(project.told, published_lines(done.published, done.audit))),
-        "notices": list(map(project.told, done.notices)),
+        "lines": list(map(project.in_page_words, published_lines(done.published, done.audit))),
+        "notices": list(map(project.in_page_words, done.notices)),
         "values": dict(published_values(done.published, done.audit)),
         "files": [_file(path, asked.file) for path in done.files],
         "file": asked.file,
@@ -249,7 +249,7 @@ def _told(project: Project, certificate: Path) -> dict[str, Any] | None:
         "file": first.name,
         "made": content["made"],
         "rows": content.get("rows"),
-        "point": content.get("for_your_eyes", {}).get("study", {}).get("point", ""),
+        "point": content.get("internal", {}).get("study", {}).get("point", ""),
         "recipient": asked.get("recipient"),
         "files": [_file(path, first.name) for path in (*named, *others) if path.is_file()],
         "repeatable": bool(asked),
