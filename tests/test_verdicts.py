@@ -99,7 +99,6 @@ def test_sentences_give_the_numbers_and_do_not_claim_what_is_not_shown() -> None
     assert less.startswith("It does not beat the better trivial") and "-4.0 to -2.0)" in less
     assert unclear.startswith("It is not shown") and "-1.0 to +3.0, which contains zero" in unclear
     assert "itself a trivial sanitization" in trivial and "70.0 %" in trivial and "no release" in table
-    assert "aa: 74.0 %" in words.best(verdicts)
 
 
 @given(st.floats(-1, 1).filter(lambda value: abs(value) > 1e-9))
@@ -179,7 +178,6 @@ def test_without_sensitive_values_there_is_no_adversary_on_the_page(browser: Any
     bare = [Point(**{**vars(p), "measures": {"k": 2.0, "loss": 0.1}}) for p in (GOOD, LESS)]
     with opened(browser, write_report(mapped(*bare, sensitive=()), tmp_path / "report.html")) as page:
         assert "dversary" not in page.inner_text("#worth")
-        assert "No column is sensitive" in page.inner_text("#worth")
         assert "+4.0" in page.inner_text("#worth")
 
 

@@ -34,8 +34,7 @@ def map_lines(map_: Map, page: str | None) -> Iterator[str]:
         yield from _section(t("map_line.made_elsewhere"), external)
     verdicts = map_.verdicts
     if verdicts is not None:
-        sentences = [worth.reach(verdicts), worth.tally(verdicts), worth.best(verdicts)]
-        yield from _section(t("map_line.worth"), sentences)
+        yield from _section(t("map_line.worth"), [worth.tally(verdicts)])
 
 
 def map_brief(map_: Map, page: str | None) -> Iterator[str]:

@@ -193,9 +193,7 @@ def _verdicts(verdicts: Verdicts) -> dict[str, Any]:
     """
     return {
         "question": of_verdicts.question(verdicts),
-        "reach": of_verdicts.reach(verdicts),
         "tally": of_verdicts.tally(verdicts),
-        "best": of_verdicts.best(verdicts),
         "has_adversary": verdicts.has_adversary,
         "releases": verdicts.releases,
         "references": [point for point in verdicts.known if point.is_baseline],

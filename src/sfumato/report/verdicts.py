@@ -30,18 +30,6 @@ def question(verdicts: comparison.Verdicts) -> str:
     return t("verdict.how_well", workload=workload, dealt=dealt, tested=tested, taught=taught)
 
 
-def reach(verdicts: comparison.Verdicts) -> str:
-    """Describe the accuracies of the better trivial sanitization and of the original."""
-    worth, target, sensitive = comparison.worth_of(verdicts.known[0]), verdicts.workload.target, _sensitive(verdicts)
-    base, original = worth["base_accuracy"], worth["original_accuracy"]
-    if not sensitive:
-        return t("verdict.no_column", original=original)
-    which = t("verdict.trivial_sanitization", target=target) if target in sensitive else t("verdict.better_trivial")
-    left = t("verdict.so_there_about", unsigned=unsigned(original - base)) if original > base else t("verdict.so_there")
-    made = anonymizer(worth["base"]).in_words()
-    return t("verdict.already_gives", which=which, made=made, base=base, original=original, left=left)
-
-
 # -- the answer
 
 
@@ -57,14 +45,6 @@ def tally(verdicts: comparison.Verdicts) -> str:
     rest = [t("verdict.no_better", less=less)] if less else []
     rest += [t("verdict.not_shown", unclear=unclear)] if unclear else []
     return f"{'; '.join([f'{beat} {learning}', *rest])}."
-
-
-def best(verdicts: comparison.Verdicts) -> str:
-    """Describe the release with the largest gain, and its adversary's gain."""
-    if not verdicts.releases:
-        return ""
-    point = verdicts.releases[0]
-    return t("verdict.largest_gain", point=point, gained=_gained(verdicts, comparison.worth_of(point)))
 
 
 def sentence(verdicts: comparison.Verdicts, point: Point) -> str:

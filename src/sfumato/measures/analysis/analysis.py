@@ -14,7 +14,7 @@ and if the intervals overlap by `overlap` and the finding keeps its rank (`ranki
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -28,7 +28,7 @@ from sfumato.config.options import Option, check_options
 from sfumato.config.sections import section_values
 from sfumato.data.reading import Table
 from sfumato.errors import SfumatoError
-from sfumato.measures.analysis.child import Work, digest, pack, run_apart
+from sfumato.measures.analysis.child import Work, pack, run_apart
 from sfumato.measures.analysis.findings import Conclusion, Finding, analysis_measures, combined, outcomes
 from sfumato.measures.analysis.formulas import TABLE, formula, table
 from sfumato.measures.analysis.frames import Frames
@@ -178,10 +178,7 @@ class JudgedTable:
     @property
     def digest(self) -> str:
         """A digest of all code and texts."""
-        parts = [
-            f"{name} {digest(work)}" for name, work in (self.works | dict.fromkeys(self.texts, ("text", ""))).items()
-        ]
-        return sha256("\n".join(parts).encode()).hexdigest()
+        return sha256(repr((self.works, list(self.texts))).encode()).hexdigest()
 
     def ready(self) -> JudgedTable:
         """Work out everything that releases share."""
@@ -208,8 +205,8 @@ class JudgedTable:
                 {
                     "analysis": each.original.analysis,
                     "name": each.original.name,
-                    "original": each.original.values,
-                    "released": None if each.released is None else each.released.values,
+                    "original": list(astuple(each.original)[2:]),
+                    "released": None if each.released is None else list(astuple(each.released)[2:]),
                     "lost_by": each.lost_by,
                 }
                 for each in judged

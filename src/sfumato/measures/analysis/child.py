@@ -21,7 +21,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from hashlib import sha256
+from importlib.util import find_spec
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -49,12 +49,6 @@ def pack(function: Callable[..., Any]) -> Work:
         return "function", pickle.dumps(_packed(function))
     except (pickle.PicklingError, AttributeError, TypeError, ValueError, RecursionError):
         raise refusal("analysis.function", name=getattr(function, "__name__", "this function")) from None
-
-
-def digest(work: Work) -> str:
-    """Return a digest of code."""
-    code = work[1] if isinstance(work[1], bytes) else repr(work[1]).encode()
-    return sha256(code).hexdigest()
 
 
 def _packed(thing: Any) -> tuple[str, Any]:
@@ -154,11 +148,7 @@ def _function(name: str, work: Work) -> Callable[[pa.Table], Any]:
 
 def frame_for_people(frame: pa.Table) -> Any:
     """Return a frame as one of pandas, or unchanged if pandas is not installed."""
-    try:
-        importlib.import_module("pandas")
-    except ModuleNotFoundError:
-        return frame
-    return frame.to_pandas(date_as_object=False)
+    return frame.to_pandas(date_as_object=False) if find_spec("pandas") else frame
 
 
 def as_findings(result: Any) -> list[tuple[Any, ...]]:

@@ -57,11 +57,6 @@ class Finding:
             return self.sign
         return (self.low > 0) - (self.high < 0)
 
-    @property
-    def values(self) -> list[float | None]:
-        """Estimate and interval as plain values."""
-        return [self.estimate, self.low, self.high]
-
 
 def combined(draws: Sequence[Sequence[Finding]]) -> list[Finding]:
     """Combine the findings of repeated draws; one that some draw lacks is left out."""

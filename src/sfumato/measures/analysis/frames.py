@@ -104,14 +104,12 @@ class Frames:
 
     def expected_counts(self, release: Published, by: list[str]) -> dict[str, float] | None:
         """Return the expected number of records of every combination of categories; None if it is not exact."""
-        columns = coded_columns(self.table.cells, self.table.cells.records + 200)
+        columns = coded_columns(self.table.cells, MOST_COMBINATIONS)
         places = [self.coded.names.index(name) for name in by if name in self.coded.names]
         chosen = [columns[place] for place in places]
         plain = all(each.hierarchy.scale == "category" and _is_fine(each.hierarchy) for each in chosen)
         hidden = not release.shows_sensitive and any(place >= len(self.table.cells.quasi) for place in places)
         if hidden or len(places) < len(by) or not plain or prod(each.bins for each in chosen) > MOST_COMBINATIONS:
-            return None
-        if any((each.bin_of[:-1] != np.arange(each.hierarchy.size)).any() for each in chosen):
             return None
         counts = counted(read(release, columns), tuple(places)).reshape([each.bins for each in chosen])
         found = {}
