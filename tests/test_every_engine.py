@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import plain_persons
 import sfumato
 import sfumato.data.hierarchies.numeric
 import sfumato.data.reading
@@ -481,10 +482,42 @@ def test_persons_are_counted_wherever_rows_are(opened, tmp_path, monkeypatch):
         groups.setdefault((row["age"], row["zip"]), []).append(whose[row["row"]])
     assert len(groups) > 1
     assert all(len({*own}) >= 3 and max(Counter(own).values()) * 2 <= len(own) for own in groups.values())
-    monkeypatch.setattr("sfumato.data.persons.BYTES_OF_A_PAIR", 1 << 60)
+
+
+@one_spark
+def test_persons_whose_pairs_exceed_memory_are_counted_in_the_engine(opened, tmp_path, monkeypatch):
+    """Groups are searched with a bound; each is counted exactly, as the pairs in memory are, and the file in Python."""
+    content, reading = visits_of_patients(), Reading(origin="rows", notations=False)
+    ills = pa.array([("flu", "cold", "gout", "cough")[i * 7 % 11 % 4] for i in range(60)])
+    content, roles = content.append_column("ill", ills), Roles(("age", "zip"), ("ill",), ("row",), person="who")
+    inside = with_roles(DuckDBEngine.open(content, reading), roles, {}, "value").cells
     monkeypatch.setattr("sfumato.data.reading.BYTES_OF_A_PAIR", 1 << 60)
+    table = with_roles(opened(content, reading), roles, {}, "value")
+    cells = table.cells
     with pytest.raises(BadInputError, match=r"rows: \d+ pairs of .+ 'who' do not fit into memory \(at most 0 do\)"):
-        _ = with_roles(opened(content, reading), roles, {}, "value").cells
+        _ = cells.persons.person
+    assert (cells.persons.number, cells.persons.most) == (inside.persons.number, inside.persons.most)
+    groups = np.random.default_rng(1).integers(-1, 3, cells.size)
+    exact, found = (each.group_persons(each.assigned(groups), 3) for each in (inside, cells))
+    for name in ("persons", "largest", "having", "weighted", "matchings"):
+        assert getattr(found, name) == pytest.approx(getattr(exact, name)), name
+    assert found.suppressed == exact.suppressed
+    assert cells.sensitive[0].q == pytest.approx(inside.sensitive[0].q)
+    release = sfumato.anonymize(table, "k-anonymity k=3 & l-diversity l=3 variant=distinct", "mondrian")
+    assert "counted exactly" in release.details["persons_in_engine"]
+    measures = sfumato.measure(release).values
+    assert not {"certain", "one_value_left", "singled_out"} & measures.keys()
+    release.publish(tmp_path / "out.csv")
+    parts = sorted((tmp_path / "out.csv").glob("part-*")) or [tmp_path / "out.csv"]
+    whose = {row["row"]: (row["who"], row["ill"]) for row in content.to_pylist()}
+    grouped = {}
+    for row in (row for part in parts for row in csv.DictReader(part.read_text().splitlines())):
+        grouped.setdefault((row["age"], row["zip"]), []).append(whose[row["row"]])
+    assert len(grouped) > 1 and min(map(plain_persons.matching, grouped.values())) == measures["l_distinct"] >= 3
+    assert min(map(plain_persons.persons_in, grouped.values())) == measures["k"] >= 3
+    assert float(max(map(plain_persons.row_share, grouped.values()))) == measures["prosecutor"] <= 0.5
+    with pytest.raises(BadInputError, match="pairs with combinations of values do not fit into memory"):
+        sfumato.anonymize(table, "k-anonymity k=3", "hilbert")
 
 
 def test_the_same_release_has_the_same_bytes_and_replaces_nothing_but_a_release(spark, path, tmp_path):

@@ -14,12 +14,17 @@ import numpy as np
 
 from sfumato.config.options import Configured, Option, check_choice, check_number, without_seed
 from sfumato.data.cells import Assignment, Cells, Histograms, ranges
+from sfumato.data.persons import WHOLE, EnginePersons
 from sfumato.data.reading import AllowedRanges, Ranges, Table, coarser
 from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.release import FORMS, Form, Grouped, Release, bucketization, generalization
 from sfumato.requirements._predicates import SIZE
-from sfumato.requirements.requirement import KAnonymity, Requirement
-from sfumato.texts.catalogue import refusal, texts
+from sfumato.requirements.requirement import All, KAnonymity, Requirement
+from sfumato.runtime.arrays import Counts
+from sfumato.texts.catalogue import refusal, t, texts
+
+TRIES = 12
+"""How often groups are searched with a bound before nothing is found."""
 
 DIGITS = 4
 """Significant digits of a dial's values: they are read by people."""
@@ -161,6 +166,9 @@ class Anonymizer(ReleaseMaker, ABC):
     why_no_persons: ClassVar[str] = "it may divide equal records among groups, and nobody knows whose records go where"
     """Why persons cannot be counted in its groups, where they cannot."""
 
+    keeps_cells: bool = True
+    """Whether records with equal values stay together, also where records are counted."""
+
     dealing: ClassVar[str] = ""
     """Whether its way of assigning records to groups reveals something to an attacker; the certificate then has a
     caution."""
@@ -186,10 +194,45 @@ class Anonymizer(ReleaseMaker, ABC):
             raise refusal("splits_households", value=self, table=", ".join(table.shared_names))
         if form == "generalization" and table.ranges and self.ranges not in get_args(AllowedRanges):
             raise refusal("finer_ranges_than_allowed", value=self, ranges=table.ranges, ranges_2=self.ranges)
-        release = self.release(table, requirement, form, int(suppress * table.cells.records + 1e-9))
+        make = self._by_fractions if table.cells.persons is not None and table.cells.persons.in_engine else self.release
+        release = make(table, requirement, form, int(suppress * table.cells.records + 1e-9))
         checked(release, requirement)
         checked_households(release)
         return release
+
+    def _by_fractions(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
+        """Search with a bound where pairs of cells and persons do not fit into memory; count exactly what is found.
+
+        Cells count as their sum F, in place of their records: a group has at least F persons. What is found has its
+        persons counted in the engine; cells of groups that fail then count half in the next search.
+        """
+        if not self.keeps_cells:
+            raise refusal("no_search_by_fractions", maker=self.name, table=table)
+        cells, persons = table.cells, table.cells.persons
+        assert isinstance(persons, EnginePersons)
+        check_feasible(requirement, cells)
+        roles = replace(table.roles, person=None, one_record_per_person=True)
+        weights, share = persons.fractions.copy(), budget / cells.records
+        values = tuple(part for part in requirement.parts if part.about_sensitive)
+        wanted = All((KAnonymity((requirement.of_persons.k - 1) * WHOLE + 1), *values))
+        for tried in range(1, TRIES + 1):
+            counted, group = replace(table, roles=roles), np.full(cells.size, -1, np.int64)
+            vars(counted)["_counted"] = replace(cells, counts=weights.copy(), persons=None), table.dropped, table.link
+            try:
+                found = self.release(counted, wanted, form, int(share * weights.sum()))
+            except InfeasibleError:
+                break
+            group[found.assignment.cell], sensitive = found.assignment.group, found.histograms is not None
+            ends = found.boxes.lo, found.boxes.hi
+            release = generalization(table, cells.assigned(group), *ends, sensitive, ranges=None)
+            bad = np.concatenate([groups for _, groups in failing(release, requirement)[1]])
+            if not len(bad) and release.suppressed <= budget:
+                details = {**found.details, "persons_in_engine": t("release.by_fractions", tried=tried)}
+                return replace(release, levels=found.levels, details=details)
+            fails = release.assignment.cell[np.isin(release.assignment.group, bad)]
+            weights[fails] = np.maximum(weights[fails] // 2, 1)
+            share *= min(1, 0.9 * budget / max(release.suppressed, 1)) if release.suppressed > budget else 1
+        raise InfeasibleError(t("refusal.not_found_by_fractions", requirement=requirement))
 
     def ranges_of(self, table: Table) -> Ranges:
         """Return how ranges of this table's numbers and dates are published: no finer than the table allows."""
@@ -240,7 +283,17 @@ def check_persons(table: Table, maker: str, counts: bool, why_not: str, form: Fo
 
 
 def checked(release: Grouped, requirement: Requirement) -> None:
-    """Raise unless every group of the release, counted afresh from its assignment, satisfies the requirement.
+    """Raise unless every group of the release, counted afresh from its assignment, satisfies the requirement."""
+    histograms, failures = failing(release, requirement)
+    for part, bad in failures:
+        if len(bad):
+            raise InfeasibleError(
+                f"{len(bad):,} of {len(histograms):,} groups fail: {part.explain_failure(histograms, int(bad[0]))}"
+            )
+
+
+def failing(release: Grouped, requirement: Requirement) -> tuple[Histograms, list[tuple[Requirement, Counts]]]:
+    """Return the groups that fail each part of a requirement.
 
     Where no sensitive attribute is published, a requirement about sensitive values is met trivially.
     """
@@ -250,12 +303,7 @@ def checked(release: Grouped, requirement: Requirement) -> None:
         requirement.compile(release.cells.sensitive)
         histograms = Histograms((), release.quasi_counts, release.quasi_counts[:, None][:, :0], release.group_persons)
         parts = sizes_required(requirement)
-    for part in parts:
-        bad = (~part.admits(histograms)).nonzero()[0]
-        if len(bad):
-            raise InfeasibleError(
-                f"{len(bad):,} of {len(histograms):,} groups fail: {part.explain_failure(histograms, int(bad[0]))}"
-            )
+    return histograms, [(part, np.flatnonzero(~part.admits(histograms))) for part in parts]
 
 
 def sizes_required(requirement: Requirement) -> tuple[KAnonymity, ...]:

@@ -174,6 +174,7 @@ class Hilbert(Anonymizer):
     name: ClassVar[str] = "hilbert"
     effort: ClassVar[float] = 6.0
     counts_persons = True
+    keeps_cells = False
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Cut the curve, once or as often as it takes to find the largest parameter within the loss."""

@@ -47,6 +47,7 @@ class LocalSuppression(Anonymizer):
     name: ClassVar[str] = "local-suppression"
     effort: ClassVar[float] = 35.0
     counts_persons = True
+    keeps_cells = False
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Find which values are blanked."""

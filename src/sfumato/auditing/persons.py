@@ -435,19 +435,12 @@ def _same_rows(
 ) -> NDArray[np.bool_]:
     """Return of every group whether its rows are the records that fit it alone, in all other columns."""
     classes = int(max(row_class.max(initial=0), record_class.max(initial=0))) + 1
-    inside = of_record >= 0
-    rows = _summed(of_row * classes + row_class, row_counts)
-    records = _summed(of_record[inside] * classes + record_class[inside], record_counts[inside])
-    same = np.ones(groups, np.bool_)
-    for key in rows.keys() | records.keys():
-        if rows.get(key, 0) != records.get(key, 0):
-            same[key // classes] = False
-    return same
-
-
-def _summed(keys: Counts, counts: Counts) -> dict[int, int]:
+    inside, same = of_record >= 0, np.ones(groups, np.bool_)
+    keys = np.concatenate([of_row * classes + row_class, (of_record * classes + record_class)[inside]])
     distinct, at = np.unique(keys, return_inverse=True)
-    return dict(zip(distinct.tolist(), np.bincount(at.ravel(), counts).astype(np.int64).tolist(), strict=True))
+    more = np.bincount(at.ravel(), np.concatenate([row_counts, -record_counts[inside]]), len(distinct))
+    same[distinct[more != 0] // classes] = False
+    return same
 
 
 def _fitting(

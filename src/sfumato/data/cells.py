@@ -256,10 +256,7 @@ class Cells(RedactedRepr):
     @cached_property
     def baseline(self) -> Histograms:
         """The histograms of the whole table as one group."""
-        counts = [attribute.counts for attribute in self.sensitive]
-        joined = np.concatenate(counts) if counts else np.zeros(0, np.int64)
-        persons = self.group_persons(self.assigned(np.zeros(self.size, np.int64)), 1)
-        return Histograms(self.sensitive, np.array([self.records]), joined[None, :].astype(np.int64), persons)
+        return self.histograms(self.assigned(np.zeros(self.size, np.int64)), 1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

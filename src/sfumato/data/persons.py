@@ -11,17 +11,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, pairwise
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from sfumato.data._column_names import HOUSEHOLD, NAME, REACH, is_phone, meaning_of
 from sfumato.data.hierarchies.notation import read_date
-from sfumato.engines.protocol import Engine, Pairs
+from sfumato.engines.protocol import Engine, Pairs, PersonCounts
+from sfumato.errors import BadInputError
 from sfumato.runtime._kernel_helpers import members_by
 from sfumato.runtime.arrays import Codes, Counts, Flags, Numbers, RedactedRepr
 from sfumato.runtime.kernels import kernel
-from sfumato.texts.catalogue import refusal
+from sfumato.texts.catalogue import refusal, t
 
 if TYPE_CHECKING:
     from sfumato.data.cells import Assignment
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 BYTES_OF_A_PAIR = 100
 """The memory of a pair of a cell and a person: three numbers in two orders, twice while sorting."""
+
+WHOLE = 1 << 20
+"""The sum F of a person all of whose records are in one group."""
 
 EXAMINED = 2_000
 """The number of sampled records of an identifier."""
@@ -49,6 +53,9 @@ class PersonPairs(RedactedRepr):
     count: Codes
     cells: int
     """The number of cells of the table."""
+
+    in_engine: ClassVar[bool] = False
+    """Whether the pairs stay in the engine, which counts the persons of groups."""
 
     @staticmethod
     def of(pairs: Pairs, cells: int) -> PersonPairs:
@@ -127,6 +134,23 @@ class PersonPairs(RedactedRepr):
         offsets = np.searchsorted(self.cell[order], np.arange(self.cells + 1))
         return offsets, self.person[order], self.count[order]
 
+    def counted(self, group: Codes, groups: int) -> tuple[Counts, Counts]:
+        """Count the different persons of every group, and the records of its largest one; group -1 is skipped."""
+        return count_persons(self.cell, self.person, self.count, group, groups)
+
+    def valued(self, group: Codes, columns: Counts, groups: int, width: int) -> tuple[Counts, Numbers]:
+        """Count the persons of every group who have each value, and sum values with a weight of one per person."""
+        return count_values(self.cell, self.person, self.count, group, columns, groups, width)
+
+    def matchings(self, group: Codes, columns: Counts, groups: int, sizes: Counts) -> Counts:
+        """Return the largest matching of persons with their values: groups x attributes."""
+        of_pair = group[self.cell]
+        shown = np.flatnonzero(of_pair >= 0)
+        offsets, members = members_by(of_pair[shown], groups)
+        person, cell = self.person[shown][members], self.cell[shown][members]
+        found = [match_groups(offsets, person, columns[cell, a], int(size)) for a, size in enumerate(sizes)]
+        return np.array(found, np.int64).reshape(len(sizes), groups).T
+
     def group_of_cells(self, assignment: Assignment, counts: Counts) -> Codes:
         """Return the group of every cell, -1 if it is suppressed; raise if a cell is divided."""
         group = np.full(self.cells, -1, np.int32)
@@ -135,6 +159,84 @@ class PersonPairs(RedactedRepr):
         if not whole or (assignment.count != counts[assignment.cell]).any():
             raise refusal("persons_of_divided_cells")
         return group
+
+
+class EnginePersons(PersonPairs):
+    """The persons of a table with more pairs than fit into memory: the engine counts them by group.
+
+    Whatever reads single pairs is refused.
+    """
+
+    in_engine = True
+    engine: Engine
+
+    def __init__(self, engine: Engine, column: str, link: str, counts: Counts, pairs: int, most_pairs: int) -> None:
+        refused = {"origin": engine.origin, "column": column, "number": pairs, "most": most_pairs}
+        vars(self).update(engine=engine, column=column, link=link, cells=len(counts), refused=refused)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("cell", "person", "count"):
+            raise BadInputError(t("engines.too_many_pairs", **vars(self)["refused"]))
+        raise AttributeError(name)
+
+    def _count(self, group: Codes, value: Counts) -> PersonCounts:
+        return self.engine.person_counts(self.column, self.link, group.astype(np.int64), value.astype(np.int64))
+
+    @cached_property
+    def _everybody(self) -> tuple[Counts, Counts]:
+        return self.counted(np.zeros(self.cells, np.int32), 1)
+
+    @property
+    def number(self) -> int:
+        """The number of different persons."""
+        return int(self._everybody[0][0])
+
+    @property
+    def most(self) -> int:
+        """The most records that one person has."""
+        return int(self._everybody[1][0])
+
+    @cached_property
+    def fractions(self) -> Counts:
+        """The sum over the records of each cell of 1 / the records of their person, in 1/`WHOLE`; at least one.
+
+        Rounded down: a group has at least as many persons as its sum F says, and F is additive.
+        """
+        every = np.arange(self.cells)[:, None]
+        weights = self.valued(np.zeros(self.cells, np.int32), every, 1, self.cells)[1][0]
+        whole: Counts = np.maximum((weights * WHOLE).astype(np.int64), 1)
+        return whole
+
+    def counted(self, group: Codes, groups: int) -> tuple[Counts, Counts]:
+        """Count in the engine."""
+        found = self._count(group, np.zeros(self.cells, np.int64))
+        persons, largest = np.zeros((2, groups), np.int64)
+        persons[found.group], largest[found.group] = found.persons, found.most
+        return persons, largest
+
+    def valued(self, group: Codes, columns: Counts, groups: int, width: int) -> tuple[Counts, Numbers]:
+        """Count in the engine, one attribute after the other."""
+        having, weighted = np.zeros((groups, width), np.int64), np.zeros((groups, width))
+        for value in columns.T:
+            found = self._count(group, value)
+            having[found.group, found.value], weighted[found.group, found.value] = found.persons, found.weights
+        return having, weighted
+
+    def matchings(self, group: Codes, columns: Counts, groups: int, sizes: Counts) -> Counts:
+        """Match in memory those values that fewer persons have than there are values.
+
+        A value that at least as many have can always be matched, whoever is matched with the others.
+        """
+        matched = np.zeros((groups, len(sizes)), np.int64)
+        for a, size in enumerate(sizes.tolist()):
+            having = self.valued(group, columns[:, [a]], groups, size)[0]
+            common = having >= size
+            rare = np.flatnonzero((group >= 0) & ~common[group, columns[:, a]])
+            pairs = self.engine.pairs(self.column, self.link, np.iinfo(np.int64).max, rare)
+            assert isinstance(pairs, Pairs)
+            few = PersonPairs.of(pairs, self.cells).matchings(group, columns[:, [a]], groups, np.array([size]))
+            matched[:, a] = few[:, 0] + common.sum(axis=1)
+        return matched
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -157,8 +259,7 @@ class GroupPersons(RedactedRepr):
 
     @cached_property
     def _counted(self) -> tuple[Counts, Counts]:
-        pairs = self.pairs
-        return count_persons(pairs.cell, pairs.person, pairs.count, self.group, self.groups)
+        return self.pairs.counted(self.group, self.groups)
 
     @property
     def persons(self) -> Counts:
@@ -172,8 +273,7 @@ class GroupPersons(RedactedRepr):
 
     @cached_property
     def _values(self) -> tuple[Counts, Numbers]:
-        pairs, width = self.pairs, int(self.spans[-1])
-        return count_values(pairs.cell, pairs.person, pairs.count, self.group, self.columns, self.groups, width)
+        return self.pairs.valued(self.group, self.columns, self.groups, int(self.spans[-1]))
 
     @property
     def having(self) -> Counts:
@@ -188,33 +288,29 @@ class GroupPersons(RedactedRepr):
     @cached_property
     def matchings(self) -> Counts:
         """The largest matching of persons with their values: groups x attributes."""
-        pairs, group = self.pairs, self.group[self.pairs.cell]
-        shown = np.flatnonzero(group >= 0)
-        offsets, members = members_by(group[shown], self.groups)
-        person, cell = pairs.person[shown][members], pairs.cell[shown][members]
-        sizes, columns = np.diff(self.spans), self.columns - self.spans[:-1]
-        found = [match_groups(offsets, person, columns[cell, a], int(size)) for a, size in enumerate(sizes)]
-        return np.array(found, np.int64).reshape(len(sizes), self.groups).T
+        return self.pairs.matchings(self.group, self.columns - self.spans[:-1], self.groups, np.diff(self.spans))
 
     @cached_property
     def suppressed(self) -> dict[str, int]:
         """Count the persons without a record in a group, and those with some records in none: internal."""
-        shown = np.bincount(self.pairs.person, self.pairs.count * (self.group[self.pairs.cell] >= 0))
-        some = (shown > 0) & (shown < self.pairs.records)
-        return {"persons_left_out": int((shown == 0).sum()), "persons_missing_records": int(some.sum())}
+        shown = (self.group >= 0).astype(np.int64)[:, None]
+        [[missing, there]] = self.pairs.valued(np.zeros_like(self.group), shown, 1, 2)[0].tolist()
+        everybody = self.pairs.number
+        return {"persons_left_out": everybody - there, "persons_missing_records": missing + there - everybody}
 
     def some(self, groups: Counts) -> GroupPersons:
         """Return the persons of some groups, numbered in this order."""
         number = np.full(self.groups + 1, -1, np.int32)  # the last one is for suppressed cells
         number[groups] = np.arange(len(groups))
-        some = replace(self, group=number[self.group], groups=len(groups))
-        vars(some)["_counted"] = (self.persons[groups], self.largest[groups])
-        return some
+        return replace(self, group=number[self.group], groups=len(groups))
 
 
-def persons_of(engine: Engine, column: str, link: str, cells: int, most_pairs: int) -> PersonPairs:
-    """Return the persons of every cell; records without a person were refused or dropped before."""
-    return PersonPairs.of(engine.pairs(column, link, most_pairs), cells)
+def persons_of(engine: Engine, column: str, link: str, counts: Counts, most_pairs: int) -> PersonPairs:
+    """Return the persons of every cell, or who counts them; records without a person were refused or dropped before."""
+    pairs = engine.pairs(column, link, most_pairs)
+    if isinstance(pairs, int):
+        return EnginePersons(engine, column, link, counts, pairs, most_pairs)
+    return PersonPairs.of(pairs, len(counts))
 
 
 @kernel

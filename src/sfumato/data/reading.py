@@ -174,7 +174,7 @@ class Table:
         except BadInputError as error:
             raise BadInputError(f"{self.engine.origin}: {error}") from None
         if self.roles.person is not None:
-            persons = persons_of(self.engine, self.roles.person, counted.link, cells.size, self._most_pairs)
+            persons = persons_of(self.engine, self.roles.person, counted.link, cells.counts, self._most_pairs)
             cells = cells.with_persons(persons)
         return cells, counted.dropped, counted.link
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from sfumato.engines.notations import DayOrder
 from sfumato.errors import BadInputError
-from sfumato.runtime.arrays import RedactedRepr
+from sfumato.runtime.arrays import Counts, RedactedRepr
 from sfumato.texts.catalogue import refusal, t
 
 DIGITS = 15
@@ -256,6 +256,22 @@ class Pairs(RedactedRepr):
 
 
 @dataclass(frozen=True, repr=False)
+class PersonCounts(RedactedRepr):
+    """The persons of groups of cells, by a value of the cells: those who have it, and the weight of their records."""
+
+    group: Counts
+    value: Counts
+    persons: Counts
+    """The persons with a record in the group that has the value."""
+
+    most: Counts
+    """The most such records of one person."""
+
+    weights: NDArray[np.float64]
+    """The sum over these records of 1 / the records of their person in the group, from whole 2^-40 rounded down."""
+
+
+@dataclass(frozen=True, repr=False)
 class Tuples(RedactedRepr):
     """The distinct tuples of a cell and values of some columns, by cell and texts, and the number of rows of each."""
 
@@ -404,8 +420,14 @@ class Engine(Protocol):
     def tuples(self, columns: Sequence[str], link: str) -> Tuples:
         """List the tuples of values of the rows of each cell, in the order in which `write` assigns rows."""
 
-    def pairs(self, column: str, link: str, most: int) -> Pairs:
-        """Count the pairs of a cell and a value of a column; raise if there are more than `most`."""
+    def pairs(self, column: str, link: str, most: int, cells: NDArray[np.int64] | None = None) -> Pairs | int:
+        """Count the pairs of a cell, or one of some cells, and a value of a column; return more than `most` uncounted.
+
+        The number of pairs is returned then.
+        """
+
+    def person_counts(self, column: str, link: str, group: NDArray[np.int64], value: NDArray[np.int64]) -> PersonCounts:
+        """Count the persons that a column names, by the group and the value of each cell; group -1 is skipped."""
 
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows; `OSError` if it fails."""
@@ -432,9 +454,11 @@ class KeepsOrder(Protocol):
         """Return the texts of some columns (null: missing) in row order: all, or at most so many."""
 
 
-def too_many_pairs(origin: str, column: str, number: int, most: int) -> BadInputError:
-    """Return the error about more pairs of a cell and a value than fit into memory."""
-    return BadInputError(t("engines.too_many_pairs", origin=origin, column=column, number=number, most=most))
+WEIGHTS = (
+    "SELECT g, v, count(*) AS persons, max(n) AS most, CAST(sum({whole}) AS DOUBLE) / 1099511627776 AS weights FROM "
+    "(SELECT g, v, n, sum(n) OVER (PARTITION BY g, t) AS total FROM {rows}) AS held GROUP BY g, v"
+)
+"""The query of `PersonCounts` over records `n` of each group, value and person: every engine divides in its own way."""
 
 
 def too_many_texts(origin: str, column: str, number: int) -> BadInputError:

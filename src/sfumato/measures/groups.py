@@ -115,7 +115,7 @@ def measure(release: Any, scales: Mapping[str, Any] | None = None) -> Measured:
             )
     values = {**_sizes(release), **(_losses(release) if release.truthful else {})}
     for name in (*COLUMNS, *AVERAGES, *(OF_PERSONS if release.group_persons is not None else ())):
-        by_attribute = [measures[name] for measures in by_sensitive.values()]
+        by_attribute = [measures[name] for measures in by_sensitive.values() if name in measures]
         if by_attribute and not unread:  # the worst of some attributes may be better than the worst of all
             values[name] = min(by_attribute) if MEASURES[name].better == "higher" else max(by_attribute)
     values |= of_functions(release)
@@ -140,11 +140,12 @@ def _of_persons(release: Grouped, persons: GroupPersons, position: int) -> dict[
     assert release.histograms is not None
     cells, columns = release.cells, release.cells.span(position)
     per_group = of_persons(persons, columns, position, cells.sensitive[position])
+    known = persons, cells.values[:, position], position, release.histograms
     return (
         _worst_groups(per_group)
         | _spread(per_group[:, JS], persons.persons)
         | gains_of_persons(cells, persons, columns)
-        | exposures(persons, cells.values[:, position], position, release.histograms)
+        | ({} if persons.pairs.in_engine else exposures(*known))
     )
 
 
@@ -227,7 +228,7 @@ def _identity(release: Grouped) -> dict[str, float]:
         "prosecutor": float((counted.largest / release.sizes).max()),
         "marketer": release.groups / int(counted.persons.sum()),
         "weighted_k": float((counted.persons.astype(np.float64) ** 2).sum()) / int(counted.persons.sum()),
-        "singled_out": singled_out(counted),
+        **({} if counted.pairs.in_engine else {"singled_out": singled_out(counted)}),
     }
 
 

@@ -483,7 +483,8 @@ def table_lines(own: Publishable, files: Sequence[Path]) -> list[str]:
         lines.append(t("release.not_published"))
     if release.form == "bucketization":
         lines.append(f"{EXACT_VALUES} The size of a group is a bucket size, not k-anonymity.")
-    lines += [*own.maker.account(release), *own.end_lines()]
+    searched = release.details.get("persons_in_engine")
+    lines += [*([wrapped(searched).lstrip()] if searched else []), *own.maker.account(release), *own.end_lines()]
     lines += left_out_lines(release.suppressed, release.table.dropped)
     if release.suppressed and release.group_persons is not None:
         lines.append(t("release.persons_left_out", **release.group_persons.suppressed))

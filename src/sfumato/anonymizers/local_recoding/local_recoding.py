@@ -41,6 +41,7 @@ class LocalRecoding(Anonymizer):
     name: ClassVar[str] = "local-recoding"
     effort: ClassVar[float] = 35.0
     counts_persons = True
+    keeps_cells = False
 
     def release(self, table: Table, requirement: Requirement, form: Form, budget: int) -> Release:
         """Find groups, and publish them in the form asked for.

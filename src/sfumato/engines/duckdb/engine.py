@@ -39,6 +39,7 @@ from sfumato.engines.duckdb.write import (
 )
 from sfumato.engines.protocol import (
     DIGITS,
+    WEIGHTS,
     Coding,
     ColumnFacts,
     CountedCodes,
@@ -46,6 +47,7 @@ from sfumato.engines.protocol import (
     DistinctValues,
     Layout,
     Pairs,
+    PersonCounts,
     Placement,
     Reading,
     Rule,
@@ -56,10 +58,10 @@ from sfumato.engines.protocol import (
     number_column,
     numbers_in,
     text_column,
-    too_many_pairs,
     too_many_texts,
     tuples_in,
 )
+from sfumato.runtime.arrays import Counts
 from sfumato.texts.catalogue import refusal
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -327,22 +329,32 @@ class DuckDBEngine:
         return tuples_in(table)
 
     @translated
-    def pairs(self, column: str, link: str, most: int, called: str | None = None) -> Pairs:
-        """Count the pairs of a cell and a value: values are numbered once, so that no text of a pair leaves DuckDB.
-
-        `called` is the name of the column for messages, if rows came from a server.
-        """
+    def pairs(self, column: str, link: str, most: int, cells: Counts | None = None) -> Pairs | int:
+        """Count the pairs of a cell and a value: values are numbered once, so that no text of a pair leaves DuckDB."""
         with self._lock:
-            made = f"SELECT cell, {self._text(column)} AS t, {self._number} AS n {self._linked(link)} GROUP BY ALL"
+            linked = self._linked(link, self._sent(cell=cells) if cells is not None else None)
+            made = f"SELECT cell, {self._text(column)} AS t, {self._number} AS n {linked} GROUP BY ALL"
             self._connection.execute(f"CREATE OR REPLACE TEMP TABLE pairs AS {made}")
             number = self._connection.execute("SELECT count(t) FROM pairs").fetchall()[0][0]
             if number > most:
-                raise too_many_pairs(self.origin, called or column, number, most)
+                self._connection.execute("DROP TABLE pairs")
+                return int(number)
             numbered = "SELECT t, row_number() OVER (ORDER BY t) - 1 AS u FROM (SELECT DISTINCT t FROM pairs)"
             query = f"SELECT cell, u, n FROM pairs JOIN ({numbered}) USING (t)"
             table = self._connection.sql(query).to_arrow_table()
             self._connection.execute("DROP TABLE pairs")
         return Pairs(*map(numbers_in, table.columns))
+
+    @translated
+    def person_counts(self, column: str, link: str, group: NDArray[np.int64], value: NDArray[np.int64]) -> PersonCounts:
+        """Count the persons that a column names, by the group and the value of each cell; group -1 is skipped."""
+        kept = np.flatnonzero(group >= 0)
+        with self._lock:
+            linked = self._linked(link, self._sent(cell=kept, g=group[kept], v=value[kept]))
+            held = f"SELECT g, v, {self._text(column)} AS t, {self._number} AS n {linked} GROUP BY ALL"
+            query = WEIGHTS.format(whole="n * 1099511627776 // total", rows=f"({held}) WHERE t IS NOT NULL")
+            table = self._connection.sql(query).to_arrow_table()
+        return PersonCounts(*(values.to_numpy() for values in table.columns))
 
     @translated
     def write(self, placement: Placement, layout: Layout, path: Path, format: str) -> int:
@@ -616,6 +628,11 @@ class DuckDBEngine:
             f"SELECT items, count(*), min(record) AS first FROM ({records}) GROUP BY items ORDER BY first"
         ).to_arrow_table()
         return lists_in(table)
+
+    def _sent(self, **columns: Counts) -> str:
+        """Create a table of numbers by cell; return its name."""
+        self._replace_table("sent", pa.table({name: number_column(numbers) for name, numbers in columns.items()}))
+        return "sent"
 
     def _replace_table(self, name: str, content: pa.Table) -> None:
         self._connection.register("incoming", content)

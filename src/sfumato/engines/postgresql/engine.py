@@ -20,6 +20,7 @@ from sfumato.engines.postgresql.sources import SAMPLED, Read, ServerRelation, fi
 from sfumato.engines.postgresql.values import ColumnKind, kind_of, nested_name
 from sfumato.engines.protocol import by_text, distinct_in, lists_in, received, received_names
 from sfumato.errors import BadInputError
+from sfumato.runtime.arrays import Counts
 from sfumato.texts.catalogue import refusal, t
 
 SEED = 20
@@ -151,10 +152,15 @@ class PostgreSQLEngine:
         local, names, link = self._with_cells(columns, link)
         return local.tuples(names, link)
 
-    def pairs(self, column: str, link: str, most: int) -> protocol.Pairs:
+    def pairs(self, column: str, link: str, most: int, cells: Counts | None = None) -> protocol.Pairs | int:
         """Count the pairs of a cell and a value of a column."""
         local, [name], link = self._with_cells([column], link)
-        return local.pairs(name, link, most, column)
+        return local.pairs(name, link, most, cells)
+
+    def person_counts(self, column: str, link: str, group: Counts, value: Counts) -> protocol.PersonCounts:
+        """Count the persons that a column names, by the group and the value of each cell, where tuples arrive."""
+        local, [name], link = self._with_cells([column], link)
+        return local.person_counts(name, link, group, value)
 
     def write(self, placement: protocol.Placement, layout: protocol.Layout, path: Path, format: str) -> int:
         """Write the placed rows as "csv" or "parquet", shuffled; return the number of rows."""

@@ -25,6 +25,7 @@ from sfumato.engines.spark.grouped import coded_rows, column_facts, counted_cell
 from sfumato.engines.spark.sources import LoadedFrame, collected, load, nested_kind, reported_errors
 from sfumato.engines.spark.values import SHORT, WHOLE, bare, framed, has_text, text_of
 from sfumato.engines.spark.write import LinkedCells, PublishedRows, SourceRows, published, save
+from sfumato.runtime.arrays import Counts
 from sfumato.texts.catalogue import refusal
 
 FEW_ROWS = 1000
@@ -173,23 +174,36 @@ class SparkEngine:
     def tuples(self, columns: Sequence[str], link: str) -> protocol.Tuples:
         """List the tuples of values that the rows of every cell have, in the order of cells and texts."""
         shown = {f"v{i}": self._text(name) for i, name in enumerate(columns)}
-        coded = self._coded(self._links[int(link)].codings, shown)
-        cells = self._cells(link)
-        linked = cells.linked(coded.groupBy(*coded.columns).count(), cell=np.arange(len(cells.counts)))
+        linked = self._texts_of_cells(shown, link, None)
         return tuples_in(by_text(collected(linked.select("cell", *shown, "count")), len(shown) + 1))
 
     @translated
-    def pairs(self, column: str, link: str, most: int) -> protocol.Pairs:
+    def pairs(self, column: str, link: str, most: int, cells: NDArray[np.int64] | None = None) -> protocol.Pairs | int:
         """Count the pairs of a cell and a value; the distinct values are collected once and numbered."""
-        coded = self._coded(self._links[int(link)].codings, {"t": self._text(column)}).where("t IS NOT NULL")
-        cells = self._cells(link)
-        counted = cells.linked(coded.groupBy(*coded.columns).count(), cell=np.arange(len(cells.counts)))
+        counted = self._texts_of_cells({"t": self._text(column)}, link, cells).where("t IS NOT NULL")
         if self.row_count > most and (number := self._number(counted)) > most:
-            raise protocol.too_many_pairs(self.origin, column, number, most)
-        values = by_text(collected(coded.select("t").distinct()), 1)
+            return number
+        values = by_text(collected(counted.select("t").distinct()), 1)
         numbered = self._session.createDataFrame(values.append_column("u", pa.array(np.arange(values.num_rows))))
         table = collected(counted.join(numbered, "t").select("cell", "u", "count"))
         return protocol.Pairs(*map(numbers_in, table.columns))
+
+    @translated
+    def person_counts(self, column: str, link: str, group: Counts, value: Counts) -> protocol.PersonCounts:
+        """Count the persons that a column names, by the group and the value of each cell; group -1 is skipped."""
+        kept = np.flatnonzero(group >= 0)
+        texts = self._texts_of_cells({"t": self._text(column)}, link, kept, g=group[kept], v=value[kept])
+        rows = texts.where("t IS NOT NULL").groupBy("g", "v", "t").sum("count").toDF("g", "v", "t", "n")
+        whole = "CAST(CAST(n AS DECIMAL(19, 0)) * 1099511627776 DIV total AS DECIMAL(19, 0))"
+        query = protocol.WEIGHTS.format(whole=whole, rows="{rows}")
+        table = collected(self._session.sql(query, rows=rows))
+        return protocol.PersonCounts(*(values.to_numpy() for values in table.columns))
+
+    def _texts_of_cells(self, texts: Mapping[str, str], link: str, cells: Counts | None, **numbers: Counts) -> Any:
+        """Count the tuples of texts in some cells, or all, with numbers of these."""
+        coded, kept = self._coded(self._links[int(link)].codings, texts), self._cells(link)
+        some = np.arange(len(kept.counts)) if cells is None else cells
+        return kept.linked(coded.groupBy(*coded.columns).count(), some, **numbers or {"cell": some})
 
     @translated
     def write(self, placement: protocol.Placement, layout: protocol.Layout, path: Path, format: str) -> int:
