@@ -327,7 +327,12 @@ def test_relaxing_as_told_makes_it_feasible(own, question):
             assert again.point in plainly_inside(own, question | {side: question[side] | {name: limit}})
         assert entry.value < entry.bound.value if side == "min" else entry.value > entry.bound.value
         stricter = entry.value + 1 if name == "k" and side == "min" else (entry.value + entry.bound.value) / 2
-        if abs(stricter - entry.value) > 1e-6 and stricter != entry.bound.value and abs(stricter) < inf:
+        if (
+            question["recipient"] is None
+            and abs(stricter - entry.value) > 1e-6
+            and stricter != entry.bound.value
+            and abs(stricter) < inf
+        ):
             assert isinstance(asked(own, question | {side: question[side] | {name: stricter}}), NothingFitsError)
 
 
@@ -513,6 +518,35 @@ def test_what_another_release_beats_in_identity_attribute_and_counts_is_not_reco
     assert make_map(beaten, best).choose().point.id == "best"
     for values in ((0.05, 0.1, 0.4), (0.04, 0.2, 0.4), (0.04, 0.1, 0.5)):  # as good in one of the three
         assert make_map(beaten, release("other", 0.02, *values)).choose().point.id == "beaten"
+
+    def detailed(point, loss):
+        return replace(point, measures={**point.measures, "loss": loss})
+
+    for loss, id in ((0.3, "best"), (0.4, "beaten")):  # coarser columns do not beat
+        assert make_map(detailed(beaten, 0.35), detailed(best, loss)).choose().point.id == id
+
+
+def test_the_choice_says_why_a_more_careful_recipient_gets_none():
+    below = [p for p in PEOPLE.points if p.id not in ("safe", "fair", "coarse")]
+    assert (
+        make_map(*below)
+        .choose()
+        .why[0]
+        .startswith("Not 'public': no release on this map is fit and useful. The recipient is 'partner'")
+    )
+    whole = person("whole", 40, 40, 1.6, 5, 0.0, 0.05, anonymizer="without-quasi")
+    about = {"records": 40, "sensitive": ["illness"]}
+    choice = Map(PEOPLE.study, (*below, whole), about).choose()
+    assert choice.why[0].startswith(
+        "Not 'public': No release of this table can have l_frequency at least 2 unless at least 10 records (25.0 %) "
+        "are left out: 62.5 % of the 40 records have the same value of 'illness'"
+    )
+    assert "What a publisher does then" not in choice.why[0] and "The recipient is 'partner'" in choice.why[0]
+    with pytest.raises(NothingFitsError) as failed:
+        Map(PEOPLE.study, (*below, whole), about).choose(recipient="public")
+    *_, nearest, named = str(failed.value).splitlines()
+    assert "whole" not in nearest, "the trivial release is no repair"
+    assert named == "  Nearest fit: five is fit for 'partner'; `sfumato choose DIR --for partner` explains it."
 
 
 def test_differential_privacy_is_bounded_by_its_epsilon():
@@ -735,7 +769,7 @@ def test_bad_input_is_2_and_one_sentence(folder, words, said):
 )
 def test_ask_answers_what_choose_answers(folder, question, words):
     for more in ((), ("--json",)):
-        assert run("ask", folder, question, *more) == run("choose", folder, *words, *more)
+        assert run("ask", folder, question, "--search", 0, *more) == run("choose", folder, *words, *more)
 
 
 def test_a_folder_without_a_map_is_2(tmp_path):

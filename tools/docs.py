@@ -85,7 +85,7 @@ def in_cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-MOST_SHOWN = 140
+MOST_SHOWN = 150
 """The most characters of our numbers in a cell; `results.json` has all of them."""
 
 HEADINGS = {"headline": "Headline statements", "claim": "Further statements", "check": "Checks of our own"}
@@ -113,12 +113,13 @@ def claim_list(claims: list[dict[str, Any]]) -> str:
     """Write the claims of a kind as a list: the verdict, the paper's words and their place, ours, and why."""
     lines = []
     for claim in claims:
-        printed = f": \u201c{plain(claim['paper'])}\u201d ({claim['place']})" if claim["place"] else ""
-        told = [f"**{claim['verdict']}** `{claim['id']}`{printed}.", f"**Tested:** {claim['claim']}."]
-        told += [f"**Ours:** {plain(claim['ours'])}."]
-        told += [f"**{label}:** {claim[key]}." for key, label in WHY.items() if claim[key]]
-        lines.append("- " + "  \n  ".join(map(in_cell, told)).replace(" ....", " ..."))
-    return "\n".join(lines)
+        words = claim["paper"] if isinstance(claim["paper"], str) else plain(claim["paper"])
+        printed = f": \u201c{words}\u201d ({claim['place']})" if claim["place"] else ""
+        told = [f"Tested: {claim['claim']}.", f"Ours: {plain(claim['ours'])}."]
+        told += [f"{label}: {claim[key]}." for key, label in WHY.items() if claim[key]]
+        lines.append(f"- **{claim['verdict']}** `{claim['id']}`{printed}")
+        lines += [f"  {in_cell(each)}".replace(" ....", " ...") for each in told]
+    return "\n\n".join(lines)
 
 
 DIGEST = re.compile(r"^([0-9a-f]{12})[0-9a-f]{52}$")

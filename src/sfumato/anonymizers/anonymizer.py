@@ -6,7 +6,7 @@ names.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Self, get_args
 
@@ -398,3 +398,30 @@ def published(table: Table, assignment: Assignment, groups: int, form: Form, end
         return bucketization(table, assignment, groups)
     codes = table.cells.codes[assignment.cell]
     return generalization(table, assignment, *ranges(assignment.group, codes, codes), ranges=ends)
+
+
+FASTER = 4
+"""The factor between tries of k before one loses too much."""
+
+ROUNDING = 1e-12
+"""The allowance for rounding of a loss."""
+
+
+def largest_within(loss: Callable[[int], float], allowed: float, most: int, start: int = 2) -> int | None:
+    """Return the largest k from `start` to `most` with a loss of at most `allowed`, if losses rise with k.
+
+    Return None if the loss at `start` is larger. Each k tried is where the line between two known losses, over log k,
+    meets the allowed one; every third one is half way.
+    """
+    good, bad, known, k = start - 1, most + 1, dict[int, float](), start
+    while bad - good > 1:
+        known[k] = loss(k)
+        good, bad = (k, bad) if known[k] <= allowed + ROUNDING else (good, k)
+        if good < start:
+            return None
+        k = FASTER * good if bad > most else round(math.sqrt(good * bad))
+        if known.get(bad, math.inf) < math.inf and len(known) % 3:
+            share = (allowed - known[good]) / max(known[bad] - known[good], ROUNDING)
+            k = round(good * (bad / good) ** share)
+        k = min(max(k, good + 1), bad - 1)
+    return good if good >= start else None

@@ -13,6 +13,7 @@ from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.answer import Choice, Reply, in_numbers, within
 from sfumato.tradeoff.question.best_possible import Optimum, surpassed
 from sfumato.tradeoff.question.knee import Step
+from sfumato.tradeoff.question.question import Question
 from sfumato.tradeoff.question.reasons import both
 from sfumato.tradeoff.question.recipients import is_unchanged, unpublishable_reason, warnings
 
@@ -36,8 +37,7 @@ def reply_values(reply: Reply, map_: Map, folder: Path) -> dict[str, Any]:
         "bound": None if reply.bound is None else vars(reply.bound) | {"words": bound_words(reply, map_)},
         "why_no_bound": bound_words(reply, map_) if reply.bound is None else None,
         "relaxed": [_values(point, place_words(point, reply)) for point in reply.bought],
-        "by_maker": [{"maker": maker, **_row(point, reply)} for maker, point in reply.by_maker],
-        "by_suppression": [{"suppressed": share, **_row(point, reply)} for share, point in reply.by_suppression],
+        "tried": tried_words(reply, map_),
         "why": [] if answer is not None else list(nothing_fits(reply)),
         "weights": map_.about.get("weights", {}),
         "notes": list(note_words(reply)),
@@ -63,6 +63,7 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
         (f"{side}: {place_words(point, reply)}" for side, point in around.items() if point is not None),
     )
     yield from _asked_besides(reply)
+    yield from section(t("reply.what_tried"), [tried_words(reply, map_)])
     yield from section(t("reply.how_far"), [bound_words(reply, map_)])
     yield from section(t("reply.what_loss"), weights_sentences(map_))
     yield from section(t("reply.what_does"), note_words(reply))
@@ -78,23 +79,18 @@ def reply_brief(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
     _, *facts = summary.brief_lines(map_, answer)
     yield from facts
     yield from _asked_besides(reply)
+    yield wrapped(tried_words(reply, map_), width=summary.SHORT).lstrip()
     if reply.bound is not None:
         yield wrapped(t("brief.bound", bound=bound_words(reply, map_)), width=summary.SHORT).lstrip()
     yield t("brief.publish", command=summary.release_command(folder, map_, answer))
 
 
 def _asked_besides(reply: Reply) -> Iterator[str]:
-    """Describe the further parts of the question: weaker bounds, anonymizers, suppressed shares."""
+    """Describe what weaker bounds of the question give."""
     if reply.question.relaxed:
         bought = [place_words(point, reply) for point in reply.bought]
         more = listed(bound.typed for bound in reply.question.relaxed)
         yield from section(t("reply.also", more=more), bought or [t("reply.nothing_better")])
-    yield from section(t("reply.maker"), (f"{maker}: {_place(point, reply)}" for maker, point in reply.by_maker))
-    rows = ((t("reply.most_2", s=s) if s else t("reply.no_record"), point) for s, point in reply.by_suppression)
-    yield from section(
-        t("reply.suppression"),
-        (t("reply.suppressed", share=share, place=_place(point, reply)) for share, point in rows),
-    )
 
 
 def _rivals(reply: Reply, map_: Map) -> list[Point]:
@@ -143,6 +139,24 @@ def bound_words(reply: Reply, map_: Map) -> str:
     return t("reply.not_known", asked=asked[0])
 
 
+MOST_NAMED = 5
+"""The most anonymizers that the sentence about what was tried names."""
+
+
+def tried_words(reply: Reply, map_: Map) -> str:
+    """Describe how many releases were tried, with the best of each anonymizer, or the nearest outside the bounds."""
+    name = reply.question.asked[0]
+    points = [point for point in map_.points if point.status == "measured" and not point.is_baseline]
+    inside = {id(point) for point in within((point for _, point in reply.tried), reply.question.bounds)}
+    fit = [f"{maker} {number(point.measures[name])}" for maker, point in reply.tried if id(point) in inside]
+    more = [t("reply.tried_more", n=len(fit) - MOST_NAMED)] if len(fit) > MOST_NAMED else []
+    left = [
+        f"{maker} ({in_numbers(point, reply.question)})" for maker, point in reply.tried if id(point) not in inside
+    ][:MOST_NAMED]
+    beyond = t("reply.tried_beyond", makers=left) if left else ""
+    return t("reply.tried", n=len(points), name=name, best=[*fit[:MOST_NAMED], *more], beyond=beyond)
+
+
 def note_words(reply: Reply) -> Iterator[str]:
     """Describe the omitted releases with reasons."""
     if refused := [point for point in reply.refused if point.anonymizer != "original"]:
@@ -186,20 +200,16 @@ def _values(point: Point, words: str) -> dict[str, Any]:
     return {"id": point.id, "measures": dict(point.measures), "words": words}
 
 
-def _row(point: Point | None, reply: Reply) -> dict[str, Any]:
-    return {"id": None} if point is None else _values(point, place_words(point, reply))
-
-
-def _place(point: Point | None, reply: Reply) -> str:
-    return t("reply.nothing_fits") if point is None else place_words(point, reply)
-
-
 def choice_brief(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     """Return a short choice: the verdict, the headlines, the first reason, how to publish it."""
     yield from summary.brief_lines(map_, choice.point)
     why, *_ = choice.why or [""]
     texts = [t("brief.why", why=why), *(t("brief.caution", text=text) for text in choice.warnings[:1])]
     yield from (wrapped(text, width=summary.SHORT).lstrip() for text in texts)
+    if choice.prefer and any(bound.is_given for bound in choice.bounds):
+        yield wrapped(
+            t("brief.map_alone", question=Question((choice.prefer,), choice.bounds)), width=summary.SHORT
+        ).lstrip()
     yield t("brief.publish", command=command)
 
 

@@ -10,7 +10,7 @@ from sfumato.config.documents import json_text
 from sfumato.report.page import page, scores_of
 from sfumato.runtime.staging import staged
 from sfumato.texts.html import NoRoomError
-from sfumato.tradeoff.exploration.folder import decided_values, limit_values, point_values
+from sfumato.tradeoff.exploration.folder import TIMINGS, decided_values, limit_values, point_values
 from sfumato.tradeoff.map import Map, Point
 
 PUBLIC_FILES = ("report-public.html", "map-public.png")
@@ -59,7 +59,7 @@ def save_map(map_: Map, folder: Path) -> list[Path]:
                 **({} if scores is None else {"score": asdict(scores)}),
             }
         ),
-        "timings.json": json_text(_timings(map_)),
+        TIMINGS: json_text(_timings(map_)),
         "study.toml": map_.study.to_toml(folder),
     }
     contents = {name: text.encode() for name, text in texts.items()}
@@ -80,9 +80,7 @@ def save_map(map_: Map, folder: Path) -> list[Path]:
 def _timings(map_: Map) -> dict[str, Any]:
     """Return the seconds of each point, and for a tuned map the order of tries."""
     timings: dict[str, Any] = {"seconds": {point.id: round(point.seconds, 4) for point in map_.points}}
-    if "tuning" in map_.about:
-        timings["tuning"] = map_.about["tuning"]
-    return timings
+    return timings | {name: map_.about[name] for name in ("tuning", "searched") if name in map_.about}
 
 
 def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:

@@ -35,6 +35,9 @@ WHAT = "a file that `sfumato explore` writes; explore again"
 READ = ("points.json", "study.toml")
 """The files that define a map."""
 
+TIMINGS = "timings.json"
+"""What differs between runs: seconds, and which questions were searched."""
+
 TRIVIAL, REVEALED = "trivial_u_loss", "revealed_p_loss"
 """The U_loss of the release without quasi-identifiers, the P_loss of a revealed rarest value."""
 
@@ -154,6 +157,14 @@ def limit_values(floor: Limit | None) -> dict[str, Any]:
         "table": {TRIVIAL: floor.trivial, REVEALED: floor.revealed},
         "limit": [list(vertex) for vertex in floor.points],
     }
+
+
+def searched_questions(folder: Path) -> list[str]:
+    """Return the questions for which further candidates were searched on the map of a folder."""
+    try:
+        return list(json.loads((folder / TIMINGS).read_text(encoding="utf-8"))["searched"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
 
 
 def read_decided(content: Mapping[str, Any]) -> tuple[Decided, ...]:
