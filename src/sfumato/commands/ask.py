@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.commands._options import AsJson, Details
+from sfumato.commands._options import OUTPUT, AsJson, Details
 from sfumato.commands._output import explored_into, folder_named, print_json, tell
 from sfumato.errors import InfeasibleError
 from sfumato.texts.catalogue import refusal, t
@@ -196,8 +196,8 @@ def choose(
     least: Annotated[list[str], typer.Option("--min", metavar="MEASURE=NUMBER")] = [],  # noqa: B006
     prefer: Annotated[str | None, typer.Option(metavar="MEASURE")] = None,
     recipient: Annotated[str | None, typer.Option("--for")] = None,
-    by: str | None = None,
-    axes: Annotated[str | None, typer.Option(metavar="RISK,UTILITY")] = None,
+    by: Annotated[str | None, typer.Option(rich_help_panel=OUTPUT)] = None,
+    axes: Annotated[str | None, typer.Option(metavar="RISK,UTILITY", rich_help_panel=OUTPUT)] = None,
     allow: Annotated[list[str], typer.Option(metavar="exact")] = [],  # noqa: B006
     details: Details = False,
     as_json: AsJson = False,
