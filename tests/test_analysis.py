@@ -302,6 +302,14 @@ def test_the_original_is_exact_and_keeps_everything():
     assert prepared.frames.original.schema.field("age").type == pa.float64()
 
 
+def test_categories_that_are_written_as_numbers_are_numbers_and_codes_with_zeros_are_texts():
+    frame = pa.table({"age": [20, 21] * 30, "wage": [1.5, 2.5, 7.0] * 20, "zip": ["01", "20"] * 30})
+    frames = Frames(read(frame, quasi=["age", "zip"], sensitive=["wage"]))
+    assert [str(frames.original.schema.field(name).type) for name in ("wage", "zip")] == ["double", "string"]
+    release = sfumato.anonymize(frames.table, "k-anonymity k=5", "mondrian")
+    assert Counter(frames.drawn(release, np.random.default_rng(0))["wage"].to_pylist()) == Counter([1.5, 2.5, 7.0] * 20)
+
+
 def test_dates_and_missing_values_are_read():
     days = [f"2020-01-{1 + i % 20:02}" for i in range(60)]
     frame = pa.table({"day": days, "sex": [None, "f", "m"] * 20, "x": [float(i % 20) for i in range(60)]})

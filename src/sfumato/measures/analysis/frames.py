@@ -11,6 +11,7 @@ expectation (`expected_counts`). Everything else is repeated over draws.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -33,6 +34,9 @@ from sfumato.runtime.arrays import Codes, Counts, Numbers
 
 MOST_COMBINATIONS = 2_000_000
 """The most combinations of values that are counted by expectation."""
+
+NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
+"""A number without leading zeros."""
 
 EPOCH = 719_163
 """The ordinal of 1970-01-01."""
@@ -65,7 +69,7 @@ class Frames:
 
     def _scale(self, name: str) -> str:
         names = self.coded.names
-        return self.coded.hierarchies[names.index(name)].scale if name in names else "any"
+        return _kind(self.coded.hierarchies[names.index(name)]) if name in names else "any"
 
     def is_exact(self, release: Published) -> bool:
         """Return whether a release shows every value exactly, so that nothing is drawn."""
@@ -107,7 +111,7 @@ class Frames:
         columns = coded_columns(self.table.cells, MOST_COMBINATIONS)
         places = [self.coded.names.index(name) for name in by if name in self.coded.names]
         chosen = [columns[place] for place in places]
-        plain = all(each.hierarchy.scale == "category" and _is_fine(each.hierarchy) for each in chosen)
+        plain = all(_kind(each.hierarchy) == "category" and _is_fine(each.hierarchy) for each in chosen)
         hidden = not release.shows_sensitive and any(place >= len(self.table.cells.quasi) for place in places)
         if hidden or len(places) < len(by) or not plain or prod(each.bins for each in chosen) > MOST_COMBINATIONS:
             return None
@@ -118,6 +122,12 @@ class Frames:
                 values = [each.hierarchy.leaves[code] or None for code, each in zip(cell, chosen, strict=True)]
                 found[cell_name(by, values)] = float(counts[tuple(cell)])
         return found
+
+
+def _kind(hierarchy: Hierarchy) -> str:
+    """Return the scale of a column; categories that are all written as numbers are numbers."""
+    numbers = not hierarchy.inside and all(NUMBER.fullmatch(text) for text in hierarchy.leaves if text)
+    return "number" if hierarchy.scale == "category" and numbers else hierarchy.scale
 
 
 def _is_fine(hierarchy: Hierarchy) -> bool:
@@ -155,7 +165,7 @@ def _values(hierarchy: Hierarchy, codes: Codes | Counts, generator: np.random.Ge
     inside = np.diff(starts)[codes]
     place = starts[codes] + (generator.random(len(codes)) * inside).astype(np.int64)
     hidden = (codes < 0) | (codes >= hierarchy.domain_size + len(hierarchy.strange))
-    return pa.array(labels, pa.string()).take(pa.array(np.where(hidden, 0, place), mask=hidden))
+    return _of_texts(labels, _kind(hierarchy)).take(pa.array(np.where(hidden, 0, place), mask=hidden))
 
 
 def _numbers(hierarchy: Hierarchy, codes: Codes | Counts, generator: np.random.Generator) -> Numbers:
