@@ -146,11 +146,11 @@ class Draft(RedactedRepr):
         return source if folder is None or self.declaration.is_bundled else seen_from(folder, source)
 
     def timing(self) -> list[str]:
-        """Return sentences about the cost of the first map and its omissions."""
-        effort, lines = self.first.effort, []
-        if effort is not None:
-            lines = [t("draft.timing", releases=len(self.first.candidates), effort=effort.in_words)]
-        return [*lines, *(t("draft.left_out", what=what) for what in self.first.left_out)]
+        """Return sentences about the size of the first map and its omissions."""
+        return [
+            t("draft.timing", releases=len(self.first.candidates)),
+            *(t("draft.left_out", what=what) for what in self.first.left_out),
+        ]
 
 
 def draft(declaration: TableDeclaration | Any, sample: int = SAMPLE) -> Draft:
