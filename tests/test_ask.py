@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import product
 
 import pyarrow as pa
 import pytest
@@ -170,9 +169,6 @@ def test_more_freedom_never_gives_a_worse_answer(map_, question, place, data):
         loose = (*question.bounds[:i], Bound(bound.measure, bound.side, value), *question.bounds[i + 1 :])
         assert never_worse(name, before, first_value(map_, Question(question.asked, loose)))
         assert never_worse(name, before, first_value(map_, Question(question.asked, loose[:i] + loose[i + 1 :])))
-    rows = ask(map_, Question(question.asked, question.bounds, by=("suppression",))).by_suppression
-    values = [None if point is None else point.measures[name] for _, point in rows]
-    assert all(never_worse(name, one, other) for one, other in zip(values, values[1:], strict=False))
 
 
 @given(maps(), questions())
@@ -180,28 +176,26 @@ def test_more_freedom_never_gives_a_worse_answer(map_, question, place, data):
 def test_the_best_of_all_makers_is_the_answer(map_, question):
     if not any(p.status == "measured" for p in map_.points):
         return
-    reply = ask(map_, Question(question.asked, question.bounds, by=("maker",)))
-    makers = dict(reply.by_maker)
-    assert set(makers) == {p.candidate.anonymizer.name for p in plainly_counted(map_, question)}
-    if reply.answer is not None:
-        assert reply.by_maker[0][1] is reply.answer
+    reply = ask(map_, question)
+    plain = [p for p in plainly_counted(map_, question) if not p.is_baseline]
+    assert {name for name, _ in reply.tried} == {p.anonymizer for p in plain}
     inside = {p.id for p in plainly_inside(map_, question)}
-    assert all(
-        (point is None) == (not any(p.id in inside and p.candidate.anonymizer.name == maker for p in map_.points))
-        for maker, point in makers.items()
-    )
+    for name, point in reply.tried:
+        own = [p for p in plain if p.anonymizer == name]
+        assert point in own and (point.id in inside) == any(p.id in inside for p in own)
+    if reply.answer is not None and not reply.answer.is_baseline:
+        assert reply.tried[0][1].measures[question.asked[0]] == reply.answer.measures[question.asked[0]]
 
 
-@given(questions(), st.booleans())
+@given(questions())
 @tries(60)
-def test_a_question_reads_back_as_it_is_written(question, by):
-    question = Question(question.asked, question.bounds, by=("maker",) if by else ())
+def test_a_question_reads_back_as_it_is_written(question):
     assert read_question(str(question)) == question
 
 
 def test_the_grammar_has_signs_shares_and_the_direction_of_each_measure():
-    question = read_question("k and l_frequency within loss 25%, suppressed <= .05 or loss ≤ 0.3 by maker, suppression")
-    assert question.asked == ("k", "l_frequency") and question.by == ("maker", "suppression")
+    question = read_question("k and l_frequency within loss 25%, suppressed <= .05 or loss ≤ 0.3")
+    assert question.asked == ("k", "l_frequency")
     assert question.bounds == (Bound("loss", "max", 0.25), Bound("suppression_loss", "max", 0.05))
     assert question.relaxed == (Bound("loss", "max", 0.3),)
     assert read_question("u_loss within k 50 and k <= 90").bounds == (Bound("k", "min", 50), Bound("k", "max", 90))
@@ -223,7 +217,7 @@ def test_the_grammar_has_signs_shares_and_the_direction_of_each_measure():
         ("k within loss 25", "write 0.25 or 25% for a quarter"),
         ("k within loss 0.25 or loss 0.2", "must be looser than the bound on loss that it relaxes: which is 0.25"),
         ("k within loss 0.25 or u_loss 0.2", "none is given"),
-        ("k by colour", "by maker or by suppression is expected"),
+        ("k by colour", "'by' is not expected there"),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_a_sentence(text, says):
@@ -369,56 +363,28 @@ def folder(tmp_path):
     return tmp_path
 
 
+ALONE = ("--search", 0)
+"""The map alone, without a search."""
+
+
 def test_the_command_answers_and_says_how_to_publish(folder, monkeypatch):
-    code, out, _ = run("ask", folder, "k within loss 0.25 or loss 0.45 by suppression", "--details")
-    assert "With loss 0.45 also:" in run("ask", folder, "k within loss 0.25 or loss 0.45 by suppression")[1]
+    code, out, _ = run("ask", folder, *ALONE, "k within loss 0.25 or loss 0.45", "--details")
+    assert "With loss 0.45 also:" in run("ask", folder, *ALONE, "k within loss 0.25 or loss 0.45")[1]
     assert code == 0 and "point 00000020: k 20 at loss 0.25" in out
-    assert "With loss 0.45 also:\n  - 00000040: k 40" in out and "no record suppressed: 00000010: k 10" in out
+    assert "With loss 0.45 also:\n  - 00000040: k 40" in out
     assert f"sfumato release {folder} --point 00000020 --to release-00000020.csv" in out
-    code, out, _ = run("ask", folder, "k within loss 0.25 and suppressed 0", "--json")
+    code, out, _ = run("ask", folder, *ALONE, "k within loss 0.25 and suppressed 0", "--json")
     values = json.loads(out)
     assert code == 0 and values["answer"]["id"] == "00000010" and values["answer"]["measures"]["k"] == 10
     assert "k 10 at loss 0.1" in values["answer"]["words"]
     assert [(each["side"], each["measures"]["k"]) for each in values["neighbours"]] == [("cheaper", 5)]
     assert values["bound"] is None and values["why_no_bound"].startswith("Not known")
-    code, out, err = run("ask", folder, "k within loss 0.01")
+    code, out, err = run("ask", folder, *ALONE, "k within loss 0.01")
     assert code == 1 and out == "" and "With loss 0.05 instead of 0.01 00000005 would fit" in err
-    code, out, _ = run("ask", folder, "k within loss 0.01", "--json")
+    code, out, _ = run("ask", folder, *ALONE, "k within loss 0.01", "--json")
     values = json.loads(out)
     assert code == 1 and values["answer"] is None and values["command"] is None
     assert values["neighbours"][0]["side"] == "dearer" and values["neighbours"][0]["measures"]["k"] == 5
-
-
-def test_choose_within_a_loss_is_the_same_question(folder, monkeypatch):
-    pairs = [
-        (["--loss", 0.25], "k within loss 0.25"),
-        (["--loss", 0.25, "--relaxed", 0.45, "--suppress", 0], "k within loss 0.25 and suppressed 0 or loss 0.45"),
-        (["--loss", 0.3, "--prefer", "k,l_frequency"], "k, l_frequency within loss 0.3"),
-        (["--loss", 0.3, "--prefer", "u_loss", "--min", "k=9"], "u_loss within loss 0.3 and k 9"),
-        (["--loss", 0.01], "k within loss 0.01"),
-    ]
-    for (options, text), json_too in product(pairs, [[], ["--json"]]):
-        chosen = run("choose", folder, *options, *json_too)
-        assert chosen == run("ask", folder, text, *json_too)
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--loss", 0.2, "--knee"], "two ways to choose"),
-        (["--loss", 0.2, "--for", "public"], "two ways to choose"),
-        (["--suppress", 0.1], "give --loss too"),
-        (["--relaxed", 0.1], "give --loss too"),
-        (["--loss", 0.2, "--relaxed", 0.1], "must be looser"),
-        (["--loss", 2], "loss must be"),
-        (["--loss", 0.2, "--suppress", 2], "suppression_loss must be"),
-        (["--loss", 0.2, "--prefer", "beauty"], "unknown measure"),
-        (["--loss", 0.2, "--prefer", "weighted_k"], "no point of this map has the measure 'weighted_k'"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused_in_a_sentence(folder, monkeypatch, options, says):
-    code, _, err = run("choose", folder, *options)
-    assert code == 2 and says in err and "Traceback" not in err
 
 
 STUDY = """

@@ -4,14 +4,23 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 
 import sfumato
+from sfumato.anonymizers import makers
+from sfumato.anonymizers.items import BASKET_ANONYMIZERS
+from sfumato.commands.app import app
+from sfumato.config.options import SETTINGS
+from sfumato.measures.all_measures import MEASURES
+from sfumato.requirements.items import BASKET_REQUIREMENTS
+from sfumato.requirements.requirement import REQUIREMENTS
 
 pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+COMMANDS = typer.main.get_command(app).commands
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
@@ -47,3 +56,24 @@ def test_the_front_page_is_short():
 
 def test_the_citation_names_the_version():
     assert f"version: {sfumato.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "kind", ["command", "option", "setting", "measure", "requirement", "anonymizer", "public name"]
+)
+def test_everything_a_user_can_name_stands_in_the_reference(kind):
+    """After Datasette's test of the same kind."""
+    names = {
+        "command": COMMANDS,
+        "option": [
+            word[2:] for each in COMMANDS.values() for one in each.params for word in one.opts if word[:2] == "--"
+        ],
+        "setting": [name.replace("_", "-") for name in SETTINGS],
+        "measure": MEASURES,
+        "requirement": [each.name for each in (*REQUIREMENTS, *BASKET_REQUIREMENTS)],
+        "anonymizer": [each.name for each in (*makers(), *BASKET_ANONYMIZERS)],
+        "public name": [name for name in sfumato.__all__ if name != "__version__"],
+    }[kind]
+    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md")]
+    written = set(re.findall(r"[a-zA-Z]\w*(?:-\w+)*", " ".join(pages)))
+    assert len(names) > 5 and sorted(set(names) - written) == []

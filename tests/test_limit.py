@@ -29,11 +29,11 @@ from sfumato.tradeoff.chart import map_chart
 from sfumato.tradeoff.exploration import explore as exploring
 from sfumato.tradeoff.exploration.explore import explore
 from sfumato.tradeoff.exploration.folder import read_map
-from sfumato.tradeoff.limit import Limit, ScoreBox, envelope, limit, revealed_loss
+from sfumato.tradeoff.limit import Limit, ScoreBox, best_of_all_partitions, envelope, limit, revealed_loss
 from sfumato.tradeoff.map import Map
 from sfumato.tradeoff.question.answer import NothingFitsError
 from sfumato.tradeoff.question.best_possible import impossible
-from sfumato.tradeoff.question.question import Bound
+from sfumato.tradeoff.question.question import Bound, Question
 from sfumato.tradeoff.study.grids import Grid
 from sfumato.tradeoff.study.study import Study
 from strategies import tries
@@ -405,3 +405,59 @@ def test_a_table_with_too_few_records_is_said_to_have_too_few():
     with pytest.raises(NothingFitsError) as failed:  # nothing on this map, but four groups are not all there is
         shown.choose(min={"l_distinct": 4}, max={"p_loss": -1})
     assert failed.value.impossible == () and "no release of this table" not in str(failed.value)
+
+
+# -- all partitions --------------------------------------------------------------------------------------------------
+
+
+def partitions(records):
+    """List all ways to put records into groups, and to suppress some."""
+    if not records:
+        yield [], 0
+        return
+    first, *others = records
+    for groups, suppressed in partitions(others):
+        yield groups, suppressed + 1
+        yield [*groups, [first]], suppressed
+        for i in range(len(groups)):
+            yield [*groups[:i], [*groups[i], first], *groups[i + 1 :]], suppressed
+
+
+def plain_loss(table, rows, groups, suppressed):
+    """The loss from its definition: leaves of the group's box but one, of all but one; 1 where suppressed."""
+    total = float(suppressed)
+    for group in groups:
+        shares = []
+        for a, domain in enumerate(table.cells.domains):
+            codes = [rows[i][a] for i in group]
+            shares.append((max(codes) - min(codes)) / (domain - 1))
+        total += len(group) * sum(shares) / len(shares)
+    return total / len(rows)
+
+
+@pytest.mark.parametrize("most_boxes", [8, 60, 1_000_000])
+def test_no_partition_of_a_tiny_table_beats_the_bound(tmp_path, monkeypatch, most_boxes):
+    monkeypatch.setattr("sfumato.tradeoff.limit.MOST_BOXES", most_boxes)
+    tight = 0
+    for seed in range(12):
+        draw = np.random.default_rng(seed)
+        rows = draw.integers(0, 6, (6, 2 + seed % 2)).tolist()
+        names = "abc"[: len(rows[0])]
+        (tmp_path / "t.csv").write_text("\n".join([",".join(names), *(",".join(map(str, row)) for row in rows)]))
+        entry = {"type": "numeric", "lower": 0, "upper": 5, "cuts": []}
+        hierarchies = dict.fromkeys(names, entry)
+        table = TableDeclaration(str(tmp_path / "t.csv"), tuple(names), hierarchy=hierarchies).open()
+        made = [
+            (min(map(len, groups), default=0), plain_loss(table, rows, groups, suppressed))
+            for groups, suppressed in partitions(list(range(len(rows))))
+            if groups
+        ]
+        for asked in (0.05, 0.3, 0.6):
+            decided = best_of_all_partitions(table.cells, asked)
+            for k, loss in made:
+                assert any(row[0] >= k and row[1] <= loss for row in decided.rows), (seed, k, loss)
+            value = decided.best(Question(("k",), (Bound("loss", "max", asked),)))
+            reached = max((k for k, loss in made if loss <= asked), default=1)
+            assert value >= reached
+            tight += value == reached
+    assert tight >= (12 if most_boxes > 8 else 0), "the bound says something"

@@ -811,7 +811,7 @@ def walked(tmp_path_factory):
         keep("explore", "explore", "study.toml", "--out", "map", "--workers", "1")
         chosen = json.loads(keep("choose-json", "choose", "map", "--json"))
         keep("choose", "choose", "map")
-        keep("ask", "ask", "map", "k within loss 0.9")
+        keep("ask", "ask", "map", "k within loss 0.9", "--search", "0")
         keep("release", "release", "map", "--point", chosen["point"]["id"], "--to", "r.csv")
         keep("audit", "audit", "r.csv", "--original", "map/study.toml", "--delimiter", ",")
         keep("audit-json", "audit", "r.csv", "--original", "map/study.toml", "--delimiter", ",", "--json")

@@ -18,7 +18,7 @@ NAMES = {"public", "partner", "internal", "born", "sex", "zip", "admitted", "dia
 NOUNS = {"group", "groups", "persons", "person", "point", "points", "year", "years", "records", "record", "different"}
 """Nouns that a count is given with; they stand alone among marked words."""
 
-PHRASE = re.compile(r"(?<![\w/.`'-])[a-z]{2,}(?:[,;:]? [a-z]{2,})+(?![\w/.])")
+PHRASE = re.compile(r"(?<![\w/.`'-])[a-z]{2,}(?:[,;:]? [a-z]{2,})+(?![\w/]|\.\w)")
 
 
 def unmarked(output):

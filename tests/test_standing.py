@@ -109,7 +109,7 @@ def test_a_map_keeps_such_a_point_and_nobody_is_offered_it(tmp_path):
     same, rounded = (next(p for p in points if p["anonymizer"] == f"rounding base={base}") for base in (1, 10))
     assert "query_error_median" in same["measures"] and "shows the table as it is" in same["refused"]
     assert "refused" not in rounded
-    asked = run("ask", "map", "query_error_median", "--details", cwd=tmp_path)
+    asked = run("ask", "map", "query_error_median", "--search", "0", "--details", cwd=tmp_path)
     assert asked.returncode == 0 and f"Point {same['id']}, which shows the table as it is" in asked.stdout
     chosen = run("choose", "map", "--prefer", "query_error_median", cwd=tmp_path)
     assert chosen.returncode == 0 and same["id"] not in chosen.stdout
@@ -148,7 +148,7 @@ def test_a_raw_copy_is_not_published_whatever_is_said_of_it(tmp_path, how, said)
     refused = release(tmp_path, point["id"], "out.csv")
     assert refused.returncode == 2 and f"point {point['id']} shows" in refused.stderr, refused.stdout
     assert "so it is not a release to publish" in refused.stderr and not (tmp_path / "out.csv").exists()
-    asked = run("ask", "map", "query_error_median", "--json", cwd=tmp_path)
+    asked = run("ask", "map", "query_error_median", "--search", "0", "--json", cwd=tmp_path)
     assert point["id"] not in json.loads(asked.stdout)["command"] and f"Point {point['id']}, which" in asked.stdout
 
 

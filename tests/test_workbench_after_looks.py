@@ -154,7 +154,7 @@ def test_a_bound_is_dragged_and_the_answer_told_at_once(page: Any, desk: Desk) -
     assert reply.answer is not None and reply.answer.id in page.locator("#answer").inner_text()
     assert requests == []
     question = page.locator("#answer code").inner_text().split('"')[1]
-    code, said, _ = run("ask", str(desk.folder / "clinic"), question, "--json")
+    code, said, _ = run("ask", str(desk.folder / "clinic"), question, "--json", "--search", "0")
     assert code == 0 and json.loads(said)["answer"]["id"] == reply.answer.id
     handle = page.locator("#handle-x")
     assert float(handle.get_attribute("aria-valuenow")) == pytest.approx(value)

@@ -85,7 +85,7 @@ def in_cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-MOST_SHOWN = 220
+MOST_SHOWN = 150
 """The most characters of our numbers in a cell; `results.json` has all of them."""
 
 HEADINGS = {"headline": "Headline statements", "claim": "Further statements", "check": "Checks of our own"}
@@ -102,27 +102,27 @@ def paper(name: str) -> str:
     for kind, heading in HEADINGS.items():
         claims = [claim for claim in results["claims"] if claim["kind"] == kind]
         if claims:
-            parts += [f"## {heading}", claim_table(claims, kind)]
+            parts += [f"## {heading}", claim_list(claims)]
     figures = sorted((DOCS / "papers" / "figures" / name).glob("*.png"))
     parts += ["## Figures"] if figures else []
     parts += [f"![{path.stem.replace('-', ' ')}](figures/{name}/{path.name})" for path in figures]
     return "\n\n".join(parts)
 
 
-def claim_table(claims: list[dict[str, Any]], kind: str) -> str:
-    """Write the claims of a kind as a table: the paper's words and place, ours, the verdict and why."""
-    quotes = kind != "check"
-    names = ["the paper", "tested", "ours", "verdict"] if quotes else ["check", "ours", "verdict"]
-    lines = [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}"]
+def claim_list(claims: list[dict[str, Any]]) -> str:
+    """Write the claims of a kind as a list: the verdict, the paper's words and their place, ours, and why."""
+    lines = []
     for claim in claims:
-        why = [f"{label}: {claim[key]}" for key, label in WHY.items() if claim[key]]
-        verdict = ". ".join([f"**{claim['verdict']}**", *why])
-        tested = f"`{claim['id']}`: {claim['claim']}"
-        printed = [f"{plain(claim['paper'])} ({claim['place']})"] if quotes else []
-        lines.append(f"| {' | '.join(map(in_cell, [*printed, tested, plain(claim['ours']), verdict]))} |")
-    return "\n".join(lines)
+        words = claim["paper"] if isinstance(claim["paper"], str) else plain(claim["paper"])
+        printed = f": \u201c{words}\u201d ({claim['place']})" if claim["place"] else ""
+        told = [f"Tested: {claim['claim']}.", f"Ours: {plain(claim['ours'])}."]
+        told += [f"{label}: {claim[key]}." for key, label in WHY.items() if claim[key]]
+        lines.append(f"- **{claim['verdict']}** `{claim['id']}`{printed}")
+        lines += [f"  {in_cell(each)}".replace(" ....", " ...") for each in told]
+    return "\n\n".join(lines)
 
 
+DIGEST = re.compile(r"^([0-9a-f]{12})[0-9a-f]{52}$")
 WHY = {"reason": "Likely reason", "erratum": "Erratum, as we read it", "reading": "Our reading"}
 
 
@@ -133,7 +133,7 @@ def plain(value: Any) -> str:
     elif isinstance(value, list):
         text = "(" + ", ".join(map(plain, value)) + ")"
     else:
-        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+        text = f"{value:.4g}" if isinstance(value, float) else DIGEST.sub(r"\1", str(value))
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN].rpartition(' ')[0]} ..."
 
 

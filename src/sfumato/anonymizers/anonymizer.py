@@ -6,7 +6,7 @@ names.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Self, get_args
 
@@ -191,16 +191,9 @@ class Anonymizer(ReleaseMaker, ABC):
         if form == "bucketization" and not table.roles.sensitive:
             raise BadInputError("a bucketization deals out sensitive values, and the table has none (--sensitive)")
         if form == "generalization" and table.shared and not self.treats_households_alike:
-            raise BadInputError(
-                f"{self} may publish different values for members of one household, who share "
-                f"{', '.join(table.shared_names)}; with a household column use mondrian mode=strict or full-domain, or "
-                "--form bucketization"
-            )
+            raise refusal("splits_households", value=self, table=", ".join(table.shared_names))
         if form == "generalization" and table.ranges and self.ranges not in get_args(AllowedRanges):
-            raise BadInputError(
-                f"{self}: the table allows no finer ranges than {table.ranges}; leave out ranges={self.ranges}, or the "
-                "table's ranges (--ranges, ranges under [table] in a study)"
-            )
+            raise refusal("finer_ranges_than_allowed", value=self, ranges=table.ranges, ranges_2=self.ranges)
         make = self._by_fractions if table.cells.persons is not None and table.cells.persons.in_engine else self.release
         release = make(table, requirement, form, int(suppress * table.cells.records + 1e-9))
         checked(release, requirement)
@@ -286,10 +279,7 @@ def check_persons(table: Table, maker: str, counts: bool, why_not: str, form: Fo
         return
     if form == "bucketization":
         maker, why_not = "a bucketization", "it deals out records, and two of a group may belong to one person"
-    raise BadInputError(
-        f"{maker} cannot count persons (--person {table.roles.person}): {why_not}; use mondrian "
-        "mode=strict, full-domain or local-recoding as a generalization"
-    )
+    raise refusal("cannot_count_persons", maker=maker, person=table.roles.person, why_not=why_not)
 
 
 def checked(release: Grouped, requirement: Requirement) -> None:
@@ -408,3 +398,30 @@ def published(table: Table, assignment: Assignment, groups: int, form: Form, end
         return bucketization(table, assignment, groups)
     codes = table.cells.codes[assignment.cell]
     return generalization(table, assignment, *ranges(assignment.group, codes, codes), ranges=ends)
+
+
+FASTER = 4
+"""The factor between tries of k before one loses too much."""
+
+ROUNDING = 1e-12
+"""The allowance for rounding of a loss."""
+
+
+def largest_within(loss: Callable[[int], float], allowed: float, most: int, start: int = 2) -> int | None:
+    """Return the largest k from `start` to `most` with a loss of at most `allowed`, if losses rise with k.
+
+    Return None if the loss at `start` is larger. Each k tried is where the line between two known losses, over log k,
+    meets the allowed one; every third one is half way.
+    """
+    good, bad, known, k = start - 1, most + 1, dict[int, float](), start
+    while bad - good > 1:
+        known[k] = loss(k)
+        good, bad = (k, bad) if known[k] <= allowed + ROUNDING else (good, k)
+        if good < start:
+            return None
+        k = FASTER * good if bad > most else round(math.sqrt(good * bad))
+        if known.get(bad, math.inf) < math.inf and len(known) % 3:
+            share = (allowed - known[good]) / max(known[bad] - known[good], ROUNDING)
+            k = round(good * (bad / good) ** share)
+        k = min(max(k, good + 1), bad - 1)
+    return good if good >= start else None

@@ -37,6 +37,7 @@ from sfumato.anonymizers.anonymizer import (
     OfRanges,
     check_feasible,
     check_nothing_suppressed,
+    largest_within,
     loss_of,
     published,
 )
@@ -60,6 +61,7 @@ from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement
 from sfumato.runtime._kernel_helpers import drawing_state
 from sfumato.runtime.arrays import Codes, Counts
 from sfumato.runtime.kernels import kernel
+from sfumato.texts.catalogue import refusal, t
 
 WORD = 63
 """Bits of a place on the curve that are kept in one number."""
@@ -152,9 +154,6 @@ MOST_POINTS = 256
 MOST_STEPS = 500_000_000
 """If persons are counted, longer ones are tried as well if that takes no more steps than this."""
 
-ROUNDING = 1e-12
-"""By so much a loss may seem larger than it is."""
-
 MOST_BLOCKS = 2_048
 """Stretches of any length are tried between the ends of so many blocks."""
 
@@ -188,40 +187,28 @@ class Hilbert(Anonymizer):
         if self.within is None:
             return self._cut(table, points, requirement, form, state.copy())
         if form != "generalization":
-            raise BadInputError(
-                "hilbert within=... bounds the loss of ranges, and a bucketization publishes exact values; leave out "
-                "within, or --form bucketization"
-            )
+            raise refusal("hilbert_within_form")
         return self._strictest(table, points, requirement, state)
 
     def _strictest(self, table: Table, points: CurvePoints, requirement: Requirement, state: State) -> Release:
-        """Find the largest k or l within the loss: double it until that is exceeded, then halve the gap."""
-        allowed, records = self.within or 0.0, table.cells.records
+        """Find the largest k or l within the loss."""
+        allowed, made = self.within or 0.0, dict[int, Release]()
 
-        def cut(step: int) -> Release:
-            return self._cut(table, points, stricter(requirement, step), "generalization", state.copy())
+        def loss(step: int) -> float:
+            wanted = stricter(requirement, step - 1)
+            if not wanted.admits(table.cells.baseline)[0]:
+                return math.inf
+            made[step] = self._cut(table, points, wanted, "generalization", state.copy())
+            return loss_of(made[step]) / table.cells.records
 
-        def made(step: int) -> Release | None:
-            if not stricter(requirement, step).admits(table.cells.baseline)[0]:
-                return None
-            release = cut(step)
-            return release if loss_of(release) / records <= allowed + ROUNDING else None
-
-        best, good, bad = cut(0), 0, 1
-        loss = loss_of(best) / records
-        if loss > allowed + ROUNDING:
-            least = math.ceil(loss * 10_000) / 10_000
-            raise InfeasibleError(f"{requirement} alone loses {loss:.4f} on this curve; feasible from within={least:g}")
-        while (release := made(bad)) is not None:
-            best, good, bad = release, bad, 2 * bad
-        while bad - good > 1:
-            middle = (good + bad) // 2
-            release = made(middle)
-            if release is None:
-                bad = middle
-            else:
-                best, good = release, middle
-        return replace(best, details={"reached": str(stricter(requirement, good))})
+        step = largest_within(loss, allowed, table.cells.records, 1)
+        if step is None:
+            alone = loss_of(made[1]) / table.cells.records
+            least = math.ceil(alone * 10_000) / 10_000
+            raise InfeasibleError(
+                f"{requirement} alone loses {alone:.4f} on this curve; feasible from within={least:g}"
+            )
+        return replace(made[step], details={"reached": str(stricter(requirement, step - 1))})
 
     def _cut(self, table: Table, points: CurvePoints, requirement: Requirement, form: Form, state: State) -> Release:
         """Cut the curve into groups that are admitted, at the least loss that is found, and publish them."""
@@ -241,7 +228,7 @@ class Hilbert(Anonymizer):
     def account(self, release: Release) -> list[str]:
         """Report how much of an allowed loss was used."""
         reached = release.details.get("reached")
-        return [f"Within the loss that was allowed, every group even satisfies: {reached}"] if reached else []
+        return [t("notice.reached_within", reached=reached, within=self.within)] if reached else []
 
 
 def stricter(requirement: Requirement, step: int) -> Requirement:
@@ -250,10 +237,7 @@ def stricter(requirement: Requirement, step: int) -> Requirement:
         return replace(requirement, k=requirement.k + step)
     if isinstance(requirement, LDiversity) and requirement.variant != "recursive":
         return replace(requirement, l=math.floor(requirement.l) + step) if step else requirement
-    raise BadInputError(
-        "hilbert within=... looks for the largest k or l: it goes with k-anonymity, or with l-diversity "
-        f"variant=frequency, distinct or entropy, not with {requirement}"
-    )
+    raise refusal("hilbert_within_requirement", requirement=requirement)
 
 
 def dealt_out(points: CurvePoints, starts: Counts, ends: Counts, state: State) -> Assignment:

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,11 +86,12 @@ def explored_into(
     question: Question | None = None,
     earlier: Collection[Candidate] = (),
     as_json: bool = False,
+    tries: int = 0,
 ) -> tuple[ExplorationOutcome, list[Path]]:
     """Explore and search a study by its plan, and write its map into a folder; continues a stopped one."""
     from sfumato.report.folder import DRAWN, save_map
     from sfumato.report.map_summary import frontier_lines
-    from sfumato.tradeoff.exploration.folder import mend_cache
+    from sfumato.tradeoff.exploration.folder import mend_cache, searched_questions
     from sfumato.tradeoff.exploration.run import check_searchable, explored
 
     check_searchable(study, seconds)
@@ -99,9 +101,13 @@ def explored_into(
     announce_first_run()
     files: list[Path] = []
     with last_words(GOES_ON), not_left_empty(folder):
-        outcome = explored(study, folder, seconds, workers, progress, lambda text: tell([text]), question, earlier)
-        if outcome.map_ is not None:
-            files = save_map(outcome.map_, folder)
+        how = (progress, lambda text: tell([text]), question, earlier, tries)
+        outcome = explored(study, folder, seconds, workers, *how)
+        if (map_ := outcome.map_) is not None:
+            before = searched_questions(folder) if question is not None else []
+            now = [str(question)] if tries else []
+            searched = {"searched": list(dict.fromkeys([*before, *now]))} if before or now else {}
+            files = save_map(replace(map_, about={**map_.about, **searched}), folder)
     if outcome.map_ is not None:
         tell(outcome.map_.about["notices"])
         tell_undrawn(files, DRAWN)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.commands._options import AsJson, Details
-from sfumato.commands._output import explored_into, folder_named, print_json
+from sfumato.commands._options import OUTPUT, AsJson, Details
+from sfumato.commands._output import explored_into, folder_named, print_json, tell
 from sfumato.errors import InfeasibleError
 from sfumato.texts.catalogue import refusal, t
 
@@ -23,10 +23,14 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.study.study import Study
 
 
+USUAL = "24"
+"""How many candidates `ask` tries: about 10 seconds on a table of 45,000 records."""
+
+
 def ask(
     source: Annotated[str, typer.Argument(metavar="DIR|STUDY")],
     question: str,
-    search: str | None = None,
+    search: str = USUAL,
     out: Path | None = None,
     workers: int | None = None,
     details: Details = False,
@@ -44,32 +48,70 @@ def ask(
 
     chosen = _chosen_by(question)
     wanted = None if chosen else read_question(question)
-    seconds = None if search is None else read_budget(search)
+    tries = int(search) if search.isdecimal() else 0
+    seconds = None if search.isdecimal() else read_budget(search)
     folder = Path(source)
     if folder.is_dir():
         if out is not None:
             raise refusal("out_names_folder_study")
         map_ = read_map(folder)
-        if seconds is not None:
-            map_ = _asked_of(map_.study, folder, wanted, seconds, workers)
+        sought = wanted or _sought(map_.study, **chosen)
+        tries = _tries(map_.study, sought, tries, folder) if search == USUAL else tries
+        if seconds is not None or tries:
+            study = map_.study if sought is None else _measuring(map_.study, sought)
+            map_ = _asked_of(study, folder, sought, seconds, workers, tries)
     else:
         given = read_study(source)
         folder = out or folder_named(given.name, "-map")
         if wanted is not None:
             check_subject(wanted, given)
-        map_ = _asked_of(_grown(given, folder, wanted), folder, wanted, seconds, workers)
+        sought = wanted or _sought(given, **chosen)
+        tries = _tries(given, sought, tries, folder) if search == USUAL else tries
+        map_ = _asked_of(_grown(given, folder, sought), folder, sought, seconds, workers, tries)
     if wanted is None:
         tell_choice(map_, folder, as_json, details, **chosen)
     else:
         tell_reply(map_.ask(wanted), map_, folder, as_json, details)
 
 
+def _tries(study: Study, question: Question | None, usual: int, folder: Path) -> int:
+    """Return how many candidates to try where nobody said it: the usual number on a table that can be read.
+
+    None for a method of choice, and none if this question was searched before into the folder.
+    """
+    from sfumato.tradeoff.exploration.folder import searched_questions
+
+    if question is None or study.section != "table":
+        return 0
+    if missing := [path for path in study.data.files if not path.exists()]:
+        tell([t("reply.table_missing", file=missing[0])])
+        return 0
+    return 0 if str(question) in searched_questions(folder) else usual
+
+
+KEEPS_ANALYSIS = ("analysis", "safest release that keeps analysis", "safest release that keeps the analysis")
+"""The questions about the user's own analysis."""
+
+
 def _chosen_by(question: str) -> dict[str, str]:
     """Return the method of choice, if the question is a method or a recipient."""
     from sfumato.tradeoff.question.recipients import RECIPIENTS
 
-    word = question.strip()
+    word = " ".join(question.split())
+    if word.lower().removeprefix("the ") in KEEPS_ANALYSIS:
+        return {"by": "analysis"}
     return {"by": word} if word in ("knee", "ideal") else {"recipient": word} if word in RECIPIENTS else {}
+
+
+def _sought(study: Study, by: str = "", recipient: str = "") -> Question | None:
+    """Return the question to search for a recipient: the utility of the map within the bounds; None for a method."""
+    from sfumato.tradeoff.question.question import Question
+    from sfumato.tradeoff.question.recipients import RECIPIENTS
+
+    if not recipient or study.section != "table":
+        return None
+    bounds = RECIPIENTS[recipient].bounds_of(study.section, bool(study.table.roles.sensitive))
+    return Question(study.axes[1:2], bounds)
 
 
 def tell_choice(map_: Map, folder: Path, as_json: bool, details: bool, **asked: Any) -> None:
@@ -108,9 +150,11 @@ def tell_reply(reply: Reply, map_: Map, folder: Path, as_json: bool, details: bo
         typer.echo("\n".join(lines(reply, map_, folder)))
 
 
-def _asked_of(study: Study, folder: Path, question: Question | None, seconds: float | None, workers: int | None) -> Map:
+def _asked_of(
+    study: Study, folder: Path, question: Question | None, seconds: float | None, workers: int | None, tries: int
+) -> Map:
     """Explore a study into a folder, with candidates for the question."""
-    outcome, _ = explored_into(folder, study, seconds, workers, question)
+    outcome, _ = explored_into(folder, study, seconds, workers, question, tries=tries)
     if outcome.map_ is None:
         raise InfeasibleError(t("refusal.study_searches_may_not"))
     return outcome.map_
@@ -137,9 +181,12 @@ def _grown(given: Study, folder: Path, question: Question | None) -> Study:
     if before is not None and before.scales == scales and before.grids[: len(study.grids)] == study.grids:
         peopled = all(one.anonymizer.people for one in before.candidates)
         study = replace(study, grids=before.grids, scales=scales, axes=study.axes if peopled else before.axes)
-    if study.data.items is None and question is not None:
-        study = replace(study, scales=study.scales.having(question.measures))
-    return study
+    return study if question is None else _measuring(study, question)
+
+
+def _measuring(study: Study, question: Question) -> Study:
+    """Return a study of a table that measures what a question needs."""
+    return study if study.data.items is not None else replace(study, scales=study.scales.having(question.measures))
 
 
 def choose(
@@ -148,12 +195,9 @@ def choose(
     largest: Annotated[list[str], typer.Option("--max", metavar="MEASURE=NUMBER")] = [],  # noqa: B006
     least: Annotated[list[str], typer.Option("--min", metavar="MEASURE=NUMBER")] = [],  # noqa: B006
     prefer: Annotated[str | None, typer.Option(metavar="MEASURE")] = None,
-    loss: float | None = None,
-    relaxed: float | None = None,
-    suppress: float | None = None,
     recipient: Annotated[str | None, typer.Option("--for")] = None,
-    by: str | None = None,
-    axes: Annotated[str | None, typer.Option(metavar="RISK,UTILITY")] = None,
+    by: Annotated[str | None, typer.Option(rich_help_panel=OUTPUT)] = None,
+    axes: Annotated[str | None, typer.Option(metavar="RISK,UTILITY", rich_help_panel=OUTPUT)] = None,
     allow: Annotated[list[str], typer.Option(metavar="exact")] = [],  # noqa: B006
     details: Details = False,
     as_json: AsJson = False,
@@ -165,17 +209,6 @@ def choose(
     if knee and by not in (None, "knee"):
         raise refusal("knee_contradict_each_other", by=by)
     limits = {"max": read_bounds(largest, "--max"), "min": read_bounds(least, "--min")}
-    if loss is not None:
-        others = {"--knee": knee or None, "--for": recipient, "--by": by, "--axes": axes}
-        for option, value in others.items():
-            if value is not None:
-                raise refusal("loss_two_ways_choose", option=option)
-        map_ = read_map(folder)
-        tell_reply(map_.ask(_question(map_, loss, relaxed, suppress, prefer, limits)), map_, folder, as_json, details)
-        return
-    for option, given in {"--relaxed": relaxed, "--suppress": suppress}.items():
-        if given is not None:
-            raise refusal("belongs_question_about_loss", option=option)
     map_ = read_map(folder)
     tell_choice(
         map_,
@@ -189,22 +222,3 @@ def choose(
         allow=allow,
         axes=None if axes is None else [name.strip() for name in axes.split(",")],
     )
-
-
-def _question(
-    map_: Map,
-    loss: float,
-    relaxed: float | None,
-    suppress: float | None,
-    prefer: str | None,
-    limits: dict[str, dict[str, float]],
-) -> Question:
-    """Return the question about a loss; without a preference, about the measure that all releases require."""
-    from sfumato.tradeoff.question.answer import required
-    from sfumato.tradeoff.question.question import SHARE, Bound, Question, given_bounds
-
-    names = tuple(dict.fromkeys(name.strip() for name in (prefer or "").split(",") if name.strip()))
-    shares = [] if suppress is None else [Bound(SHARE, "max", suppress)]
-    bounds = (Bound("loss", "max", loss), *shares, *given_bounds(limits["max"], limits["min"]))
-    more = () if relaxed is None else (Bound("loss", "max", relaxed),)
-    return Question(names or required(map_), bounds, more)

@@ -7,12 +7,12 @@ from typing import Any
 from sfumato.measures.all_measures import MEASURES
 from sfumato.report import point_summary as summary
 from sfumato.report.data_summary import weights_sentences
-from sfumato.report.verdicts import advice, disagreement_sentence
+from sfumato.report.verdicts import advice
 from sfumato.texts.catalogue import listed, number, section, t, wrapped
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.answer import Choice, Reply, in_numbers, within
 from sfumato.tradeoff.question.best_possible import Optimum, surpassed
-from sfumato.tradeoff.question.knee import Step
+from sfumato.tradeoff.question.question import Question
 from sfumato.tradeoff.question.reasons import both
 from sfumato.tradeoff.question.recipients import is_unchanged, unpublishable_reason, warnings
 
@@ -27,7 +27,6 @@ def reply_values(reply: Reply, map_: Map, folder: Path) -> dict[str, Any]:
         "headlines": [] if answer is None else [headline.values() for headline in summary.headlines(map_, answer)],
         "done": None if answer is None else summary.done_sentence(map_, answer),
         "others": [_values(point, place_words(point, reply)) for point in reply.best[1:]],
-        "not_told_apart": [] if answer is None else [rival.id for rival in _rivals(reply, map_)],
         "neighbours": [
             {"side": side, **_values(point, place_words(point, reply))}
             for side, point in neighbours.items()
@@ -36,8 +35,7 @@ def reply_values(reply: Reply, map_: Map, folder: Path) -> dict[str, Any]:
         "bound": None if reply.bound is None else vars(reply.bound) | {"words": bound_words(reply, map_)},
         "why_no_bound": bound_words(reply, map_) if reply.bound is None else None,
         "relaxed": [_values(point, place_words(point, reply)) for point in reply.bought],
-        "by_maker": [{"maker": maker, **_row(point, reply)} for maker, point in reply.by_maker],
-        "by_suppression": [{"suppressed": share, **_row(point, reply)} for share, point in reply.by_suppression],
+        "tried": tried_words(reply, map_),
         "why": [] if answer is not None else list(nothing_fits(reply)),
         "weights": map_.about.get("weights", {}),
         "notes": list(note_words(reply)),
@@ -55,14 +53,13 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
     if done := summary.done_sentence(map_, answer):
         yield wrapped(t("reply.what_done", done=done))
     yield from section(t("reply.also_among"), (place_words(point, reply) for point in reply.best[1:]))
-    alike = summary.alike_sentences(within(map_.points, reply.question.bounds), answer, reply.question.asked)
-    yield from section(t("reply.what_cannot"), alike)
     around = {"cheaper": reply.cheaper, t("reply.next_step"): reply.dearer}
     yield from section(
         t("reply.neighbours"),
         (f"{side}: {place_words(point, reply)}" for side, point in around.items() if point is not None),
     )
     yield from _asked_besides(reply)
+    yield from section(t("reply.what_tried"), [tried_words(reply, map_)])
     yield from section(t("reply.how_far"), [bound_words(reply, map_)])
     yield from section(t("reply.what_loss"), weights_sentences(map_))
     yield from section(t("reply.what_does"), note_words(reply))
@@ -78,29 +75,18 @@ def reply_brief(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
     _, *facts = summary.brief_lines(map_, answer)
     yield from facts
     yield from _asked_besides(reply)
+    yield wrapped(tried_words(reply, map_), width=summary.SHORT).lstrip()
     if reply.bound is not None:
         yield wrapped(t("brief.bound", bound=bound_words(reply, map_)), width=summary.SHORT).lstrip()
     yield t("brief.publish", command=summary.release_command(folder, map_, answer))
 
 
 def _asked_besides(reply: Reply) -> Iterator[str]:
-    """Describe the further parts of the question: weaker bounds, anonymizers, suppressed shares."""
+    """Describe what weaker bounds of the question give."""
     if reply.question.relaxed:
         bought = [place_words(point, reply) for point in reply.bought]
         more = listed(bound.typed for bound in reply.question.relaxed)
         yield from section(t("reply.also", more=more), bought or [t("reply.nothing_better")])
-    yield from section(t("reply.maker"), (f"{maker}: {_place(point, reply)}" for maker, point in reply.by_maker))
-    rows = ((t("reply.most_2", s=s) if s else t("reply.no_record"), point) for s, point in reply.by_suppression)
-    yield from section(
-        t("reply.suppression"),
-        (t("reply.suppressed", share=share, place=_place(point, reply)) for share, point in rows),
-    )
-
-
-def _rivals(reply: Reply, map_: Map) -> list[Point]:
-    """List the releases within the bounds that differ from the answer by no more than chance."""
-    assert reply.answer is not None
-    return summary.not_told_apart(within(map_.points, reply.question.bounds), reply.answer, reply.question.asked)
 
 
 def answer_words(reply: Reply) -> str:
@@ -141,6 +127,24 @@ def bound_words(reply: Reply, map_: Map) -> str:
         known = t("reply.says_only") if map_.limit else t("reply.not_worked")
         return t("reply.not_known_limit", asked=asked[0], known=known)
     return t("reply.not_known", asked=asked[0])
+
+
+MOST_NAMED = 5
+"""The most anonymizers that the sentence about what was tried names."""
+
+
+def tried_words(reply: Reply, map_: Map) -> str:
+    """Describe how many releases were tried, with the best of each anonymizer, or the nearest outside the bounds."""
+    name = reply.question.asked[0]
+    points = [point for point in map_.points if point.status == "measured" and not point.is_baseline]
+    inside = {id(point) for point in within((point for _, point in reply.tried), reply.question.bounds)}
+    fit = [f"{maker} {number(point.measures[name])}" for maker, point in reply.tried if id(point) in inside]
+    more = [t("reply.tried_more", n=len(fit) - MOST_NAMED)] if len(fit) > MOST_NAMED else []
+    left = [
+        f"{maker} ({in_numbers(point, reply.question)})" for maker, point in reply.tried if id(point) not in inside
+    ][:MOST_NAMED]
+    beyond = t("reply.tried_beyond", makers=left) if left else ""
+    return t("reply.tried", n=len(points), name=name, best=[*fit[:MOST_NAMED], *more], beyond=beyond)
 
 
 def note_words(reply: Reply) -> Iterator[str]:
@@ -186,20 +190,16 @@ def _values(point: Point, words: str) -> dict[str, Any]:
     return {"id": point.id, "measures": dict(point.measures), "words": words}
 
 
-def _row(point: Point | None, reply: Reply) -> dict[str, Any]:
-    return {"id": None} if point is None else _values(point, place_words(point, reply))
-
-
-def _place(point: Point | None, reply: Reply) -> str:
-    return t("reply.nothing_fits") if point is None else place_words(point, reply)
-
-
 def choice_brief(choice: Choice, map_: Map, command: str) -> Iterator[str]:
     """Return a short choice: the verdict, the headlines, the first reason, how to publish it."""
     yield from summary.brief_lines(map_, choice.point)
     why, *_ = choice.why or [""]
     texts = [t("brief.why", why=why), *(t("brief.caution", text=text) for text in choice.warnings[:1])]
     yield from (wrapped(text, width=summary.SHORT).lstrip() for text in texts)
+    if choice.prefer and any(bound.is_given for bound in choice.bounds):
+        yield wrapped(
+            t("brief.map_alone", question=Question((choice.prefer,), choice.bounds)), width=summary.SHORT
+        ).lstrip()
     yield t("brief.publish", command=command)
 
 
@@ -219,17 +219,13 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
         yield f"  {name:18} {number(point.measures[name]):>10} {arrow} {MEASURES[name].meaning}"
     yield from (f"\n{wrapped(sentence).lstrip()}" for sentence in weights_sentences(map_))
     worth = advice(map_, point)
-    steps = [_next_step(step, choice.axes) for step in choice.slope if step.start == point.id]
     ways = choice.landmarks.items() if choice.by == "best" else ()  # otherwise the reasons list differences
     others = [f"{by}: {id}" for by, id in ways if id not in (None, point.id)]
     neighbours = [f"{each.side}: {each.said} [{summary.settings(map_[each.point])}]" for each in choice.neighbours]
     yield from section(t("choice.why_one"), choice.why)
-    yield from section(t("choice.what_cannot"), summary.alike_sentences(map_.points, choice.point, choice.axes))
     yield from section(t("choice.worth"), [worth] if worth else [])
-    yield from section(t("choice.do_axes"), _disagreements(choice, map_))
     yield from section(t("choice.before_you"), choice.warnings)
     yield from section(t("choice.neighbours_frontier", choice=choice), neighbours)
-    yield from section(t("choice.what_privacy"), steps)
     yield from section(t("choice.other_ways"), others)
     yield t("choice.publish", command=command)
 
@@ -240,19 +236,4 @@ def choice_values(choice: Choice, map_: Map) -> dict[str, Any]:
     values["weights"] = map_.about.get("weights", {})
     values["headlines"] = [headline.values() for headline in summary.headlines(map_, choice.point)]
     values["done"] = summary.done_sentence(map_, choice.point)
-    values["not_told_apart"] = [rival.id for rival in summary.not_told_apart(map_.points, choice.point, choice.axes)]
-    return values | {"worth": worth, "disagreements": _disagreements(choice, map_), "relax": []}
-
-
-def _disagreements(choice: Choice, map_: Map) -> list[str]:
-    """Describe where the point looks good by one measure and bad by another of the same kind."""
-    if map_.disagreements is None:
-        return []
-    return [disagreement_sentence(each) for each in map_.disagreements.of_point(choice.point, choice.axes)]
-
-
-def _next_step(step: Step, axes: tuple[str, str]) -> str:
-    """Describe the cost of the next step of privacy, in total and per unit."""
-    first, second = axes
-    rate = "" if step.rate is None else t("choice.each_unit", step=step, second=second, first=first)
-    return t("choice.next_step", step=step, second=second, first=first, rate=rate)
+    return values | {"worth": worth, "relax": []}

@@ -8,18 +8,22 @@ from typing import Any
 
 from sfumato.config.documents import json_text
 from sfumato.report.page import page, scores_of
+from sfumato.report.purpose import purpose_page
 from sfumato.runtime.staging import staged
 from sfumato.texts.html import NoRoomError
-from sfumato.tradeoff.exploration.folder import decided_values, limit_values, point_values
+from sfumato.tradeoff.exploration.folder import TIMINGS, decided_values, limit_values, point_values
 from sfumato.tradeoff.map import Map, Point
 
 PUBLIC_FILES = ("report-public.html", "map-public.png")
 """The files of the folder that are safe to share; all others are internal."""
 
+PURPOSE = "purpose.html"
+"""What the user's analysis asked and what releases keep; only with an analysis."""
+
 DRAWN = ("report.html", "map-internal.png", "report-public.html", "map-public.png")
 """Drawings; omitted if the disk is full."""
 
-INTERNAL = ("report.html", "map-internal.png")
+INTERNAL = ("report.html", "map-internal.png", PURPOSE)
 """The internal ones of them, readable by their owner only."""
 
 KEPT = ("id", "anonymizer", "form", "requirement", "parameters", "status", "reason", "measures")
@@ -59,7 +63,7 @@ def save_map(map_: Map, folder: Path) -> list[Path]:
                 **({} if scores is None else {"score": asdict(scores)}),
             }
         ),
-        "timings.json": json_text(_timings(map_)),
+        TIMINGS: json_text(_timings(map_)),
         "study.toml": map_.study.to_toml(folder),
     }
     contents = {name: text.encode() for name, text in texts.items()}
@@ -68,11 +72,13 @@ def save_map(map_: Map, folder: Path) -> list[Path]:
         with suppress(NoRoomError):
             page = name.endswith(".html")
             contents[name] = report_bytes(map_, public) if page else picture_bytes(map_, internal=not public)
+    purpose = purpose_page(map_, date.today())
+    contents |= {} if purpose is None else {PURPOSE: purpose.encode()}
     targets = [folder / name for name in contents]
     with staged(targets, private=[folder / name for name in INTERNAL]) as drafts:
         for draft, content in zip(drafts, contents.values(), strict=True):
             draft.write_bytes(content)
-    for name in set(DRAWN) - contents.keys():
+    for name in {*DRAWN, PURPOSE} - contents.keys():
         (folder / name).unlink(missing_ok=True)  # of an earlier map
     return targets
 
@@ -80,9 +86,7 @@ def save_map(map_: Map, folder: Path) -> list[Path]:
 def _timings(map_: Map) -> dict[str, Any]:
     """Return the seconds of each point, and for a tuned map the order of tries."""
     timings: dict[str, Any] = {"seconds": {point.id: round(point.seconds, 4) for point in map_.points}}
-    if "tuning" in map_.about:
-        timings["tuning"] = map_.about["tuning"]
-    return timings
+    return timings | {name: map_.about[name] for name in ("tuning", "searched") if name in map_.about}
 
 
 def _entry(point: Point, on_frontier: bool) -> dict[str, Any]:

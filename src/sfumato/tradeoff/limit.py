@@ -26,6 +26,26 @@ scores of different studies of it are comparable, and no truthful releases have 
 
 Other pairs of measures have no such ends. There the box is the range of the map itself, and the score is 1 minus the
 share of the box that the releases dominate (their hypervolume). It compares only sets of releases of one map.
+
+**The largest k within a loss.** Lay a grid over the table: the codes of each column that occur, in order, in bins of
+consecutive ones. Let S be a published group of at least k records (k persons have at least k records). Its box covers
+the codes of its records, so in every column it reaches at least from the last code of the lowest bin of S to the first
+code of the highest one. A wider interval never has less loss, so the loss of the box is at least
+
+    c(B)  =  the weighted mean, over the columns, of the loss of these inner intervals
+
+of the smallest box of bins B that contains S. B contains at least k records of the table. So with
+
+    L_k(b)  =  the least c(B) of all boxes of bins that contain the bin b and at least k records
+
+every record of S, in a bin b, loses at least L_k(b). A suppressed record counts as a loss of 1, which no L_k exceeds.
+The loss of a release, the mean over all records, is therefore at least the mean of L_k(b(r)) over all records r of the
+table, however they are grouped. It rises with k. The maximum of several grids' L_k is a bound, too, record by record.
+
+Nothing says that some release reaches it: each record takes its own best box, and boxes overlap.
+
+Boxes of bins are all combinations of an interval of bins in each column. The records in each of them are counted once;
+then the least c over the intervals that contain a bin is taken column by column.
 """
 
 from __future__ import annotations
@@ -33,19 +53,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
-from math import isfinite
+from itertools import combinations_with_replacement, pairwise
+from math import isfinite, prod
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from sfumato.anonymizers.anonymizer import largest_within
+from sfumato.data.cells import Cells
 from sfumato.errors import BadInputError
 from sfumato.measures.scales import Prepared
 from sfumato.requirements._jensen_shannon import distributions, js, nearest_js
-from sfumato.runtime.arrays import Numbers, RedactedRepr
+from sfumato.runtime.arrays import Counts, Numbers, RedactedRepr
 from sfumato.runtime.threads import together
 from sfumato.texts.catalogue import refusal, t
 from sfumato.tradeoff.comparison import cost
+from sfumato.tradeoff.question.best_possible import Decided
 from sfumato.tradeoff.question.question import check_measure
 
 if TYPE_CHECKING:
@@ -346,3 +369,87 @@ def _checked(map_: Map, axes: Sequence[str] | None) -> tuple[str, str]:
     for name in names:
         check_measure(name)
     return AXES if set(names) == set(AXES) else (names[0], names[1])
+
+
+# -- the largest k within a loss -------------------------------------------------------------------------
+
+MOST_BOXES = 1_000_000
+"""The boxes of bins of a grid."""
+
+FINEST = 40
+"""The bins of the column that a grid shows as finely as it can."""
+
+LESS = 1e-6
+"""The allowance for rounding."""
+
+
+class BinnedTable:
+    """The boxes of bins of a table: how many records each contains, and what it loses at least."""
+
+    def __init__(self, cells: Cells, sizes: Sequence[int]) -> None:
+        points, self.inside, lost = cells.points, list[list[Counts]](), np.zeros((), np.float32)
+        bins = [_bins(codes, points.counts, size) for codes, size in zip(points.codes.T, sizes, strict=True)]
+        self.bin_of = tuple(of for of, _, _ in bins)
+        dense = np.zeros([len(first) for _, first, _ in bins], np.int64)
+        np.add.at(dense, self.bin_of, points.counts)
+        for a, (_, first, last) in enumerate(bins):
+            pairs = np.array(list(combinations_with_replacement(range(len(first)), 2)))
+            lo, hi = pairs.T
+            losses = cells.quasi[a].hierarchy.losses(np.where(lo < hi, last[lo], first[lo]), first[hi])
+            losses = np.where(lo < hi, losses, 0.0) * cells.weights[a] / len(bins)
+            sums = np.concatenate([np.zeros_like(dense.take([0], a)), dense.cumsum(a)], a)
+            dense = sums.take(hi + 1, a) - sums.take(lo, a)
+            lost = lost[..., None] + losses.astype(np.float32)
+            self.inside.append([np.flatnonzero((lo <= b) & (b <= hi)) for b in range(len(first))])
+        self.counts, self.losses = dense, lost
+
+    def least_losses(self, k: int) -> Numbers:
+        """Return for each point of the table the least loss of a box with at least k records that contains it."""
+        least = np.where(self.counts >= k, self.losses, np.float32(1))
+        for a, inside in enumerate(self.inside):
+            least = np.stack([least.take(boxes, a).min(a) for boxes in inside], a)
+        return np.clip(least[self.bin_of].astype(np.float64) - LESS, 0.0, 1.0)
+
+
+def _bins(codes: Counts, counts: Counts, size: int) -> tuple[Counts, Counts, Counts]:
+    """Put the codes that occur into at most `size` bins of about as many records: the bin of each, its ends."""
+    values, place = np.unique(codes, return_inverse=True)
+    weights = np.bincount(place, counts)
+    middle = (np.cumsum(weights) - weights / 2) / weights.sum()
+    bins = np.arange(len(values)) if len(values) <= size else (middle * size).astype(np.int64)
+    _, first, number = np.unique(bins, return_index=True, return_inverse=True)
+    last = np.append(first[1:], len(values)) - 1
+    return number[place], values[first], values[last]
+
+
+def _sizes(cells: Cells, finest: int | None) -> list[int]:
+    """Return how many bins each column has: one column as many as it can, the others alike."""
+    sizes = [len(np.unique(codes)) for codes in cells.points.codes.T]
+    if finest is not None:
+        sizes[finest] = min(sizes[finest], FINEST)
+    while prod(size * (size + 1) // 2 for size in sizes) > MOST_BOXES:
+        others = [a for a, size in enumerate(sizes) if a != finest and size > 2]
+        most = max(others or range(len(sizes)), key=lambda a: sizes[a])
+        sizes[most] -= 1
+    return sizes
+
+
+def best_of_all_partitions(cells: Cells, loss: float) -> Decided | None:
+    """Return upper bounds on k within losses about `loss`, for every truthful release; None for unknown codes."""
+    if (cells.points.codes < 0).any() or cells.records < 2:
+        return None
+    sizes = dict.fromkeys(tuple(_sizes(cells, a)) for a in (None, *range(len(cells.quasi))))
+    grids = [BinnedTable(cells, each) for each in sizes]
+    known: dict[int, float] = {1: 0.0}
+
+    def least(k: int) -> float:
+        each = np.maximum.reduce([grid.least_losses(k) for grid in grids])
+        known[k] = float(each @ cells.points.counts) / cells.records
+        return known[k]
+
+    largest_within(least, loss, cells.records)
+    ks = sorted(known)
+    rows = tuple(
+        (float(following - 1), known[k]) for k, following in zip(ks, [*ks[1:], cells.records + 1], strict=True)
+    )
+    return Decided(("k", "loss"), rows, 1.0, 0, "")

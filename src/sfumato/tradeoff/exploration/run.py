@@ -10,6 +10,7 @@ Also adding an external release to a map: a file, a frame, a function, or the te
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +68,9 @@ def explored(
     tell: Callable[[str], None] = lambda sentence: None,
     question: Question | None = None,
     earlier: Collection[Candidate] = (),
+    tries: int | None = None,
 ) -> ExplorationOutcome:
-    """Explore a study by its plan; a question directs the search for further candidates.
+    """Explore a study by its plan; a question directs the search for further candidates, up to `tries` of them.
 
     `folder` keeps points and searches; `seconds` overrides the plan's time limit. `earlier` candidates of a search over
     cuts stay on the map if they are still on its frontier.
@@ -79,11 +81,12 @@ def explored(
     if plan is not None and plan.only_cuts:
         return _cuts_alone(of_table(study), plan, folder, seconds, workers, shown, tell, question, earlier)
     with shown("releases" if seconds is None else "seconds") as report:
-        if seconds is None:
+        if seconds is None and not tries:
             return ExplorationOutcome(explore(study, cache, workers, report))
         best = () if question is None else _aims(study, question)
         bounds = () if question is None else question.bounds
-        return ExplorationOutcome(tune(study, seconds, cache, workers, report, best=best, bounds=bounds))
+        limit, most = (inf, tries) if seconds is None else (seconds, None)
+        return ExplorationOutcome(tune(study, limit, cache, workers, report, tries=most, best=best, bounds=bounds))
 
 
 def _aims(study: Study, question: Question) -> tuple[str, ...]:

@@ -11,22 +11,21 @@ a further point only adds releases, so neither makes an answer worse.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property, reduce
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.config.options import check_choice
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.measures.all_measures import ATTACK_MEASURES, FIDELITY, MEASURES, READ_NOISY
-from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement
+from sfumato.measures.all_measures import ANALYSIS, ATTACK_MEASURES, FIDELITY, MEASURES, READ_NOISY
 from sfumato.runtime.arrays import RedactedRepr
-from sfumato.texts.catalogue import listed, number, t
+from sfumato.texts.catalogue import listed, number, refusal, t
 from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.question import question as questions
 from sfumato.tradeoff.question import reasons
 from sfumato.tradeoff.question.best_possible import Optimum, impossible, optimum
-from sfumato.tradeoff.question.knee import Curve, KeptShares, Scale, Step
+from sfumato.tradeoff.question.knee import Curve, KeptShares, Scale
 from sfumato.tradeoff.question.recipients import (
     ABOUT_HIDING,
     EXACT,
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
     from sfumato.tradeoff.study.study import Study
 
-BY = ("knee", "ideal", "best")
+BY = ("knee", "ideal", "best", "analysis")
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,7 +75,6 @@ class Choice(RedactedRepr):
     why: tuple[str, ...]
     warnings: tuple[str, ...]
     neighbours: tuple[Neighbour, ...]
-    slope: tuple[Step, ...]
     landmarks: Mapping[str, str | None]
     """The recommendation within the bounds of each method that needs no preference."""
 
@@ -141,14 +139,43 @@ def choose(
     """
     for word in allow:
         check_choice("allow", word, (EXACT,))
+    if by == "analysis":
+        return _keeping_analysis(map_, least or {}, recipient, axes, largest=largest, allow=allow)
     bounds, allowed = questions.given_bounds(largest, least), frozenset(allow)
     if bounds or prefer or by or recipient:
         return _Answer(map_, _question(map_, bounds, prefer, by, recipient, axes, allowed)).choice()
-    answers = [_Answer(map_, _question(map_, [], None, None, name, axes, allowed)) for name in RECIPIENTS]
-    for answer in answers:
+    passed: list[str] = []
+    for name in RECIPIENTS:
+        answer = _Answer(map_, _question(map_, [], None, None, name, axes, allowed))
         if answer.inside and not answer.is_useless:
-            return answer.choice()
-    raise answers[-1].nothing_fits(t("reason.fit_for_nobody", names=RECIPIENTS))
+            choice = answer.choice()
+            return replace(choice, why=(" ".join([*passed, choice.why[0]]), *choice.why[1:]))
+        passed.append(answer.passed_over)
+    raise answer.nothing_fits(t("reason.fit_for_nobody", names=RECIPIENTS))
+
+
+KEPT = "conclusions_kept"
+"""The measure of the user's analysis that `by="analysis"` bounds."""
+
+
+def _keeping_analysis(map_: Map, least: Mapping[str, float], recipient: str | None, axes: Any, **more: Any) -> Choice:
+    """Choose the release with the least risk that keeps the analysis, for the most careful recipient that it fits."""
+    if not any(point.has([KEPT]) for point in map_.points):
+        raise refusal("analysis.not_run")
+    risk = _axes(axes or map_.study.axes[:2])[0]
+    tried = [point for point in map_.points if point.has([KEPT]) and point.candidate.anonymizer.is_release]
+    for name in (*RECIPIENTS, None) if recipient is None else (recipient,):
+        try:
+            choice = choose(map_, least={KEPT: 1.0, **least}, prefer=risk, recipient=name, axes=axes, **more)
+            why = t("analysis.kept", kept=sum(p.measures[KEPT] == 1 for p in tried), tried=len(tried), risk=risk)
+            return replace(choice, why=(why, *choice.why))
+        except NothingFitsError as error:
+            last = error
+    fit = [point for point in tried if not unpublishable_reason(point)]
+    nearest = min(fit, key=lambda point: (-point.measures[KEPT], _costs(point, (risk,)), questions.rank(point)))
+    for_whom = "" if recipient is None else t("analysis.for_whom", recipient=recipient)
+    said = t("analysis.none_keeps", tried=len(tried), whom=for_whom, id=nearest.id, kept=nearest.measures[KEPT])
+    raise NothingFitsError(said, last.relax, nearest)
 
 
 @dataclass(frozen=True, repr=False)
@@ -260,7 +287,6 @@ class _Answer(RedactedRepr):
             why=(*why, *asked.notes),
             warnings=(*self._exposure(scale, point, inside), *reasons.warnings(point)),
             neighbours=tuple(self._neighbours(curve, point)),
-            slope=tuple(curve.steps()),
             landmarks={by: points[0].id if points else None for by, points in ways.items()},
             kept=self._kept(scale, point),
         )
@@ -290,6 +316,14 @@ class _Answer(RedactedRepr):
         """Whether no release within the bounds is better than publishing nothing."""
         kept = {point.id: self._kept(self._scale, point) for point in self.inside if not point.is_baseline}
         return all(share is not None and share.is_useless for share in kept.values())
+
+    @property
+    def passed_over(self) -> str:
+        """Why a recipient gets no recommendation: a bound that no release can keep, or that none of the map keeps."""
+        asked = self.question
+        never = next((text for bound in asked.bounds if (text := impossible(self.map_, bound))), "")
+        cause = never.partition(t("ceiling.then"))[0].strip() or t("reason.none_fit")
+        return t("reason.passed_over", recipient=asked.recipient, cause=cause)
 
     @cached_property
     def _scale(self) -> Scale | None:
@@ -395,7 +429,9 @@ class _Answer(RedactedRepr):
 
     def nothing_fits(self, first: str = "") -> NothingFitsError:
         """Return the error with its reasons, behind a first sentence if one is given."""
-        asked, releases = self.question, self._releases
+        asked = self.question
+        better = [point for point in self._releases if not (asked.recipient and point.is_baseline)]
+        releases = better or self._releases
         if self.inside:
             ids = [point.id for point in self.inside]
             return NothingFitsError(f"{first}\n{t('reason.useless', ids=ids, n=len(ids))}")
@@ -411,7 +447,17 @@ class _Answer(RedactedRepr):
         nearest = questions.nearest_point(releases, asked.bounds)
         never = [sentence for bound in asked.bounds if (sentence := impossible(self.map_, bound))]
         reason = reasons.nothing_fits(asked.bounds, relax, nearest, asked.recipient, never)
-        return NothingFitsError(f"{first}\n{reason}".strip(), relax, nearest, never)
+        return NothingFitsError(f"{first}\n{reason}{self._next_recipient()}".strip(), relax, nearest, never)
+
+    def _next_recipient(self) -> str:
+        """Name the release for the next less careful recipient that has one, on a line of its own."""
+        names = list(RECIPIENTS)
+        for name in names[names.index(self.question.recipient) + 1 :] if self.question.recipient else ():
+            answer = _Answer(self.map_, _question(self.map_, [], None, None, name, None, self.question.allow))
+            if answer.inside and not answer.is_useless:
+                point = answer._best(answer.inside)[0]
+                return "\n" + t("reason.next_recipient", point=point.id, name=name)
+        return ""
 
 
 def _compared(asked: Choice | _Question) -> tuple[str, ...]:
@@ -424,12 +470,20 @@ def _costs(point: Point, names: Sequence[str]) -> tuple[float, ...]:
     return tuple(cost(name, point.measures[name]) if point.has([name]) else inf for name in names)
 
 
-AT_ONCE = (("prosecutor", "itemset_risk"), ("p_loss", "attack_accuracy"), ("query_error", "are", "joint_query_error"))
-"""Identity risk, attribute risk and error of counts: the first measure of each that both releases have."""
+AT_ONCE = (
+    ("prosecutor", "itemset_risk"),
+    ("p_loss", "attack_accuracy"),
+    ("query_error", "are", "joint_query_error"),
+    ("loss", "ncp"),
+)
+"""Identity risk, attribute risk, error of counts and loss of detail: the first measure of each that both have."""
 
 
 def beats_at_once(one: Point, other: Point) -> bool:
-    """Return whether a release is better in identity risk, attribute risk and error of counts, as far as measured."""
+    """Return whether a release is better in identity and attribute risk, counts and detail, as far as measured.
+
+    Without detail, a release with columns that are `*` would beat others by random counts alone.
+    """
     names = [next((name for name in several if one.has([name]) and other.has([name])), None) for several in AT_ONCE]
     known = [name for name in names if name is not None]
     better = zip(_costs(one, known), _costs(other, known), strict=True)
@@ -439,9 +493,6 @@ def beats_at_once(one: Point, other: Point) -> bool:
 def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return one != other and all(a <= b for a, b in zip(one, other, strict=True))
 
-
-SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""The limits on the share of suppressed records for which a reply lists the best release."""
 
 SUBJECTS = {"table": "a table", "baskets": "baskets", "items": "a table with items"}
 """The kind of data of a map, by the section of its study."""
@@ -466,11 +517,8 @@ class Reply(RedactedRepr):
     bought: tuple[Point, ...]
     """The releases that fit only the relaxed bounds."""
 
-    by_maker: tuple[tuple[str, Point | None], ...]
-    """The best release of each maker, best first; None for a maker without a fitting release."""
-
-    by_suppression: tuple[tuple[float, Point | None], ...]
-    """By maximum share of suppressed records, the best release, if it differs."""
+    tried: tuple[tuple[str, Point], ...]
+    """The best release of each anonymizer with its own settings; if none fits, the one with the least excess."""
 
     bound: Optimum | None
     """The distance of the answer from the best possible, if known."""
@@ -511,21 +559,6 @@ def check_subject(question: questions.Question, study: Study) -> None:
             )
 
 
-def required(map_: Map) -> tuple[str, ...]:
-    """Return the privacy measures that all ranges of releases require, k first; k if there is none."""
-    releases = [
-        p for p in map_.points if p.status == "measured" and p.is_grouped and not (p.is_baseline or shows_exact(p))
-    ]
-    names = []
-    for point in releases:
-        wanted = point.candidate.requirement
-        parts = wanted.parts if isinstance(wanted, Requirement) else ()
-        l_names = {f"l_{part.variant}" for part in parts if isinstance(part, LDiversity)}
-        names.append({"k" for part in parts if isinstance(part, KAnonymity)} | (l_names & set(MEASURES)))
-    common = reduce(set.__and__, names) if names else set()
-    return tuple(sorted(common)) or ("k",)
-
-
 def in_numbers(point: Point, question: questions.Question) -> str:
     """Return the asked and the bounded measures of a point as text."""
     texts = {name: f"{name} {number(point.measures[name])}" for name in question.measures if point.has([name])}
@@ -556,8 +589,7 @@ class _Asked(RedactedRepr):
             cheaper,
             dearer,
             tuple(point for point in more if not self._offered(point, best)),
-            self._by_maker(counted) if "maker" in question.by else (),
-            self._by_suppression(counted) if "suppression" in question.by else (),
+            self._tried(counted),
             optimum(self.map_, question, best[0]) if best else None,
             tuple(point for point in within(known, question.bounds) if unpublishable_reason(point)),
             tuple(point for point in within(may, question.bounds) if hiding and shows_exact(point)),
@@ -569,13 +601,14 @@ class _Asked(RedactedRepr):
         """Raise if no point has a measure."""
         check_subject(self.question, self.map_.study)
         known = [name for name in MEASURES if any(point.has([name]) for point in self.map_.points)]
-        needed = [*self.question.measures, *([questions.SHARE] if "suppression" in self.question.by else [])]
-        for name in needed:
+        for name in self.question.measures:
             if known and name not in known:
                 raise BadInputError(f"no point of this map has the measure {name!r}{self._remedy(name, known)}")
 
     def _remedy(self, name: str, known: Sequence[str]) -> str:
         """Return the remedy for a missing measure, or the measures of the map."""
+        if name in ANALYSIS:
+            raise refusal("analysis.not_run")
         if name == "epsilon":
             return ": only differentially private releases have one; --search 60s searches for some"
         if name in (*FIDELITY, *ATTACK_MEASURES):
@@ -617,24 +650,17 @@ class _Asked(RedactedRepr):
         dearer = min(beyond, key=lambda point: (paid(point), self._order(point)), default=None)
         return cheaper, dearer
 
-    def _by_maker(self, counted: Sequence[Point]) -> tuple[tuple[str, Point | None], ...]:
-        names = dict.fromkeys(point.candidate.anonymizer.name for point in counted)
-        first: dict[str, Point | None] = {}
-        for name in names:
-            best = self._best([p for p in counted if p.candidate.anonymizer.name == name], self.question.bounds)
-            first[name] = best[0] if best else None
-        some = sorted(((name, p) for name, p in first.items() if p), key=lambda entry: self._order(entry[1]))
-        return (*some, *((name, None) for name, point in first.items() if point is None))
+    def _tried(self, counted: Sequence[Point]) -> tuple[tuple[str, Point], ...]:
+        of_each: dict[str, list[Point]] = {}
+        for point in counted:
+            if not point.is_baseline:
+                of_each.setdefault(str(point.candidate.anonymizer.public), []).append(point)
 
-    def _by_suppression(self, counted: Sequence[Point]) -> tuple[tuple[float, Point | None], ...]:
-        others = [bound for bound in self.question.bounds if bound.measure != questions.SHARE]
-        rows: list[tuple[float, Point | None]] = []
-        for share in SHARES:
-            best = self._best(counted, [*others, questions.Bound(questions.SHARE, "max", share)])
-            point = best[0] if best else None
-            if not rows or point is not rows[-1][1]:
-                rows.append((share, point))
-        return tuple(rows)
+        def excess(point: Point) -> tuple[Any, ...]:
+            return (sum(bound.excess(point) for bound in self.question.bounds), *self._order(point))
+
+        best = [(name, min(points, key=excess)) for name, points in of_each.items()]
+        return tuple(sorted(best, key=lambda entry: excess(entry[1])))
 
     def _relaxations(self, counted: Sequence[Point]) -> tuple[questions.Relaxation, ...]:
         bounds = self.question.bounds

@@ -1,10 +1,11 @@
 """Bounds on the best possible answer, and bounds of a question that no release of a table satisfies.
 
-**Distance from the best possible.** Three results give it, each for a class of releases. Further bounds of a question
+**Distance from the best possible.** Four results give it, each for a class of releases. Further bounds of a question
 only exclude releases, so all remain valid:
 
 - The limit (`tradeoff/limit`): no truthful release with at most this P_loss has less U_loss, whoever makes it.
 - All cuts of a small space (`Decided`): after a complete enumeration, their frontier is exact for all of them.
+- All partitions (`tradeoff/limit`): no truthful release has more k within a loss, in whatever groups.
 - The exact lattice: `full-domain` decides every combination of whole levels. No other one with the same requirement and
   at most as many suppressed records has less loss. If its search was stopped, branch and bound gives a lower bound
   (`Point.least`).
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.limit import Limit
     from sfumato.tradeoff.map import Map, Point
 
-LINE, CUTS, LATTICE = "limit", "cuts", "lattice"
+LINE, CUTS, LATTICE, PARTITIONS = "limit", "cuts", "lattice", "partitions"
 TRUTHFUL = "truthful release of this table, whoever makes it,"
 WHOLE_LEVELS = "release with one level of its hierarchy for every column (full-domain)"
 EVERY_LEVEL = FullDomain()
@@ -56,7 +57,7 @@ class Decided:
     """The maximum share of suppressed records."""
 
     vectors: int
-    """The number of cut vectors in the space."""
+    """The number of cut vectors in the space; 0 of a bound on all truthful releases, in whatever groups."""
 
     space: str
     """A description of where each column may be cut."""
@@ -67,6 +68,8 @@ class Decided:
     @property
     def among(self) -> str:
         """Describe the releases to which it applies."""
+        if not self.vectors:
+            return t("scale.any_partition")
         some = t("scale.most_records", self=self)
         required = t("scale.under", self=self) if self.require else ""
         out = some if self.share else t("scale.no_record")
@@ -104,7 +107,7 @@ class Optimum:
     measure: str
     value: float
     kind: str
-    """limit: of all truthful releases; cuts: of all cuts of a space; lattice: of one level for every column."""
+    """limit and partitions: of all truthful releases; cuts: of those of a space; lattice: of one level per column."""
 
     gap: float
     """How much better than the answer it is: 0 if the answer is the best possible of this kind.
@@ -140,10 +143,15 @@ def _known(map_: Map, question: Question, point: Point) -> Iterator[Optimum]:
 def _best_of_each(map_: Map, question: Question) -> Iterator[tuple[str, float | None, str]]:
     yield LINE, _line(map_.limit, question), TRUTHFUL
     wanted = _share(question)
-    decided = sorted(map_.decided, key=lambda each: (each.share < wanted, abs(each.share - wanted), each.among))
+    cuts = [each for each in map_.decided if each.vectors]
+    decided = sorted(cuts, key=lambda each: (each.share < wanted, abs(each.share - wanted), each.among))
     for each in decided:
         yield CUTS, each.best(question), each.among
     yield LATTICE, _lattice(map_, question), WHOLE_LEVELS
+    name = question.asked[0]
+    proved = [(each, each.best(question)) for each in map_.decided if not each.vectors]
+    known = [(value, each.among) for each, value in proved if value is not None]
+    yield from ((PARTITIONS, *one) for one in sorted(known, key=lambda one: -cost(name, one[0]))[:1])
 
 
 def _share(question: Question) -> float:

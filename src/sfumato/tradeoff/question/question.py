@@ -1,10 +1,9 @@
 """The grammar of the publisher's questions: the best of some measures within bounds on others.
 
-    question = measures ["within" bounds] ["or" bounds] ["by" ways]
+    question = measures ["within" bounds] ["or" bounds]
     measures = measure {("," | "and") measure}
     bounds   = bound {("," | "and") bound}
     bound    = measure ["<=" | ">="] number ["%"]
-    ways     = ("maker" | "suppression") {("," | "and") ("maker" | "suppression")}
 
 A bound without a sign excludes the worse values: it is a maximum if lower is better, else a minimum. `suppressed` is
 the share of suppressed records. Dewri et al. 2011, section 1, ask such questions.
@@ -22,7 +21,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
-from sfumato.config.options import check_choice
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.texts.catalogue import number, refusal, t
@@ -168,12 +166,11 @@ def _outward(bound: Bound) -> str:
 
 
 T = TypeVar("T")
-EXAMPLES = '"k within loss 0.25", "k, l_frequency within loss 0.25 and suppressed 5% or loss 0.3", "k by maker"'
+EXAMPLES = '"k within loss 0.25", "k, l_frequency within loss 0.25 and suppressed 5% or loss 0.3", "k"'
 SHARE, SUPPRESSED = "suppression_loss", "suppressed"
 """The measure of the share of suppressed records, and its name in a question."""
 
-WAYS = ("maker", "suppression")
-WORDS = ("within", "or", "by", "and")
+WORDS = ("within", "or", "and")
 TOKENS = re.compile(r"\s*(<=|>=|≤|≥|[A-Za-z_]\w*|[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|\S)")
 SIGNS: dict[str, Side] = {"<=": "max", "≤": "max", ">=": "min", "≥": "min"}
 
@@ -189,9 +186,6 @@ class Question:
     relaxed: tuple[Bound, ...] = ()
     """Looser bounds, whose gain is reported."""
 
-    by: tuple[str, ...] = ()
-    """maker: the best release of each maker; suppression: the gain from suppressing records."""
-
     def __post_init__(self) -> None:
         if not self.asked:
             raise BadInputError(f"a question asks for at least one measure, such as {EXAMPLES}")
@@ -199,8 +193,6 @@ class Question:
             check_measure(name)
             if self.asked.count(name) > 1:
                 raise BadInputError(f"{name} is asked for twice")
-        for way in self.by:
-            check_choice("by", way, WAYS)
         for bounds in (self.bounds, self.relaxed):
             _check_bounds(bounds)
         given = {(bound.measure, bound.side): bound for bound in self.bounds}
@@ -214,7 +206,7 @@ class Question:
         parts = [", ".join(self.asked)]
         groups = (("within", self.bounds), ("or", self.relaxed))
         parts += [f"{word} {' and '.join(map(_typed, bounds))}" for word, bounds in groups if bounds]
-        return " ".join([*parts, *([f"by {' and '.join(self.by)}"] if self.by else [])])
+        return " ".join(parts)
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -231,8 +223,8 @@ class Question:
 def read_question(text: str) -> Question:
     """Parse a question.
 
-    >>> str(read_question("k, l_frequency within loss 25% and suppressed <= .05 or loss 0.3 by maker"))
-    'k, l_frequency within loss 0.25 and suppression_loss 0.05 or loss 0.3 by maker'
+    >>> str(read_question("k, l_frequency within loss 25% and suppressed <= .05 or loss 0.3"))
+    'k, l_frequency within loss 0.25 and suppression_loss 0.05 or loss 0.3'
     """
     return _Reader(text).question()
 
@@ -261,9 +253,8 @@ class _Reader:
         asked = self.several(self.measure)
         bounds = self.several(self.bound) if self.takes("within") else []
         relaxed = self.several(self.bound) if self.takes("or") else []
-        by = self.several(self.way) if self.takes("by") else []
         self.end()
-        return Question(tuple(asked), tuple(bounds), tuple(relaxed), tuple(dict.fromkeys(by)))
+        return Question(tuple(asked), tuple(bounds), tuple(relaxed))
 
     def end(self) -> None:
         """Raise if words remain."""
@@ -308,13 +299,6 @@ class _Reader:
             self.fail(f"the bound on {name} must be a number" + (f", not {word!r}" if word else ""))
         self.place += 1
         return Bound(name, side, value / 100 if self.takes("%") else value)
-
-    def way(self) -> str:
-        word = self.next
-        if word not in WAYS:
-            self.fail(f"by {' or by '.join(WAYS)} is expected" + (f", not by {word!r}" if word else ""))
-        self.place += 1
-        return word
 
     def fail(self, why: str) -> NoReturn:
         word = "ask" if self.what == "question" else "write"

@@ -200,13 +200,17 @@ class Recipient:
     def bounds_on(self, map_: Map) -> tuple[Bound, ...]:
         """Return the bounds that apply to a map; of persons the same number, none above their share of a group."""
         study, sensitive = map_.study, map_.about.get("sensitive", True)
-        applying = [bound for bound in self.bounds if MEASURES[bound.measure].is_said_of(study.section)]
-        kept = [bound for bound in applying if sensitive or not bound.measure.startswith("l_")]
+        kept = self.bounds_of(study.section, bool(sensitive))
         if study.unit == "persons" and kept[0].measure == "k":
             size, *others = kept
             least, part = t("fit.persons_behind", size=size), t("fit.no_person", size=size)
             return (replace(size, reason=least), Bound("prosecutor", "max", 1 / size.value, part), *others)
-        return tuple(kept)
+        return kept
+
+    def bounds_of(self, section: str, sensitive: bool) -> tuple[Bound, ...]:
+        """Return the bounds that apply to a kind of data, with or without sensitive columns."""
+        applying = (bound for bound in self.bounds if MEASURES[bound.measure].is_said_of(section))
+        return tuple(bound for bound in applying if sensitive or not bound.measure.startswith("l_"))
 
     def requirement(self, sensitive: Sequence[str]) -> str:
         """Return the bounds as a requirement on a table with these sensitive columns."""

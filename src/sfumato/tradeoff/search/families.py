@@ -2,8 +2,7 @@
 
 **Cut vectors.** If the axes are k and a loss, both can be counted without making a release. The evolutionary search
 runs a few generations at a time, and new points of its archive are added to the map. For other axes each release must
-be made and measured. Then the tuner's own points are the archive: first seeds (full-domain recoding and Mondrian), then
-single steps from vectors on the frontier.
+be made and measured; that is only done if a plan names the cut vectors, their solver or their problem.
 
 **Families.** A family is a maker, a requirement, a form and a suppression limit. Its parameter is the number that
 controls strictness: k, l, t, ... of the requirement, or a number of the maker, such as epsilon of a mechanism or k of
@@ -14,15 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sfumato.anonymizers import anonymizer
-from sfumato.anonymizers.anonymizer import Dial, ReleaseMaker, size_dial
-from sfumato.anonymizers.cut_vector.cut_vector import Bits, CutSpace, CutVector
-from sfumato.anonymizers.hilbert import Hilbert
+from sfumato.anonymizers.anonymizer import Dial, ReleaseMaker, largest_within, loss_of, size_dial
+from sfumato.anonymizers.cut_vector.cut_vector import CutVector
 from sfumato.anonymizers.items import DEFAULT_MAKER, TREE_MAKER, candidate_maker
 from sfumato.anonymizers.items.items_of_groups import NoMerging, merging
 from sfumato.data.cells import Sensitive, find_sensitive
@@ -30,15 +26,17 @@ from sfumato.data.dataset import MixedTable
 from sfumato.data.declaration import ATTRIBUTES, ITEMS
 from sfumato.data.items import Baskets
 from sfumato.data.reading import Table
+from sfumato.errors import BadInputError, InfeasibleError
 from sfumato.release.release import FORMS
 from sfumato.requirements import items as item_requirements
 from sfumato.requirements import requirement as requirements
+from sfumato.runtime.threads import together
+from sfumato.tradeoff.limit import best_of_all_partitions
 from sfumato.tradeoff.question.best_possible import Decided
-from sfumato.tradeoff.question.question import Bound
+from sfumato.tradeoff.question.question import SHARE, Bound
 from sfumato.tradeoff.question.recipients import ABOUT_HIDING
 from sfumato.tradeoff.search._enumeration import Enumeration, Frontier
-from sfumato.tradeoff.search._variation import mutate, tree_of
-from sfumato.tradeoff.search.pareto import NSGA2, Search, search_of, seeds
+from sfumato.tradeoff.search.pareto import NSGA2, Search, search_of
 from sfumato.tradeoff.search.problems import MeasuredProblem, Problem2
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.grids import ends
@@ -60,7 +58,7 @@ GENERATIONS = 10
 
 POPULATION = 60
 PATIENCE = 60
-"""Steps without gain after which no further one is tried until the frontier moves."""
+"""Steps without gain after which no further one is tried."""
 
 SUPPRESSED = (0.0, 0.05)
 """The limits on suppression if the study has no candidates."""
@@ -80,7 +78,7 @@ class CountedCuts:
     proposed: int = 0
     whole: Frontier | None = None
 
-    def next(self, gain: Gain, known: Iterable[Candidate], frontier: Sequence[Candidate], most: int) -> list[Candidate]:
+    def next(self, gain: Gain, known: Iterable[Candidate], most: int) -> list[Candidate]:
         """Continue the search, and return the candidates with the largest exact gain.
 
         If the problem does not measure the axes, the gain is unknown before a release is made. Then the result is
@@ -118,70 +116,8 @@ class CountedCuts:
         """The frontiers of all cuts of the space, once the enumeration is complete."""
         return self.search.decided
 
-    def moved(self) -> None:
-        """Ignore that the frontier has moved; counted values do not depend on it."""
 
-
-@dataclass
-class SteppedCuts:
-    """Steps from cut vectors on the frontier, for measured axes."""
-
-    space: CutSpace
-    wanted: requirements.Requirement
-    suppress: float
-    first: list[Bits]
-    vectors: dict[Candidate, Bits] = field(default_factory=dict)
-    steps: int = 0
-    idle: int = 0
-
-    def __post_init__(self) -> None:
-        self._tree = tree_of(self.space)
-
-    def candidate(self, vector: Bits) -> Candidate:
-        """Return the candidate that publishes a vector."""
-        one = Candidate(CutVector(self.space.text(vector)), self.wanted, suppress=self.suppress)
-        self.vectors.setdefault(one, vector)
-        return one
-
-    def next(self, gain: Gain, known: Iterable[Candidate], frontier: Sequence[Candidate], most: int) -> list[Candidate]:
-        """Return seeds first, then steps from the frontier, each drawn with its own seed."""
-        tried, chosen = set(known), list[Candidate]()
-        while self.first and len(chosen) < most:
-            one = self.candidate(self.first.pop(0))
-            if one not in tried:
-                chosen.append(one)
-        origins = [one for one in frontier if one in self.vectors] or [one for one in self.vectors if one in tried]
-        while len(chosen) < most and origins and self.idle < PATIENCE:
-            self.steps += 1
-            self.idle += 1
-            step = self._step(self.vectors[origins[self.steps % len(origins)]])
-            if step is not None and step not in tried and step not in chosen:
-                chosen.append(step)
-        return chosen
-
-    def _step(self, vector: Bits) -> Candidate | None:
-        """Change a vector in about one attribute; None if it is unchanged."""
-        changed = vector[None].copy()
-        attributes = len(self.space.attributes)
-        rolls = np.random.default_rng(self.steps).random((1, attributes, 3))
-        rolls[0, int(rolls[0, 0, 1] * attributes) % attributes, 0] = 0.0
-        mutate(changed, self._tree, rolls, 1 / (2 * attributes))
-        return None if (changed[0] == vector).all() else self.candidate(changed[0])
-
-    @property
-    def decided(self) -> tuple[Decided, ...]:
-        """Empty: not all cuts are tried."""
-        return ()
-
-    def moved(self) -> None:
-        """Note that the frontier has moved, so steps are worth trying again."""
-        self.idle = 0
-
-
-Cuts = CountedCuts | SteppedCuts
-
-
-def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None) -> Cuts | None:
+def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None) -> CountedCuts | None:
     """Return the proposer of cut vectors for a study on its axes; None if releases may not be generalized."""
     plan = study.search or SearchPlan()
     makers = ((one, one.anonymizer) for one in study.candidates_of(table))
@@ -197,21 +133,21 @@ def cuts_of(study: Study, table: Table, axes: Sequence[str], workers: int | None
         default=2,
     )
     wanted = plan.joined(requirements.KAnonymity(max(least, 2)))
-    wanted = wanted if table.roles.person is None else wanted.by_persons
     given = plan.wanted(study.scales)
-    if given is None and (plan.solver is not None or plan.exact is not None) and not is_counted(axes):
+    named = plan.solver is not None or plan.exact is not None or CutVector.name in plan.makers
+    counted = is_counted(axes) and plan.required is None
+    if given is None and named and not counted and table.roles.person is None:
         given = MeasuredProblem(", ".join(axes), str(wanted), suppress, study.scales)
     if given is not None:
         return CountedCuts(search_of(table, given, space, plan.nsga2, workers, plan.exact), plan, axes)
-    if is_counted(axes) and plan.required is None and table.roles.person is None:
+    if counted and table.roles.person is None:
         loss = next(name for name in axes if name != "k")
         problem = Problem2(suppress, minimize=loss)  # type: ignore[arg-type]
         if plan.exact or (plan.exact is None and plan.solver is None and space.count <= FEW_VECTORS):
             return CountedCuts(Enumeration(table, problem, space, workers), plan, axes)
         solver = plan.nsga2 or NSGA2(population=POPULATION, generations=1_000_000)
         return CountedCuts(Search(table, problem, space, solver, workers, stages=plan.solver is not None), plan, axes)
-    made = seeds(table, space, suppress)
-    return SteppedCuts(space, wanted, suppress, list(made))
+    return None
 
 
 def is_counted(axes: Sequence[str]) -> bool:
@@ -247,7 +183,9 @@ class Family:
             return None
         owner = parts[self.places[0]] if self.places else candidate.anonymizer
         value: float | None = getattr(owner, self.dial.field, None)
-        return value if value is not None and self.at(value) == candidate else None
+        if value is None or (self.dial.whole and not float(value).is_integer()):
+            return None
+        return value if self.at(value) == candidate else None
 
     def at(self, value: float) -> Any:
         """Return the member of the family with a value of the parameter."""
@@ -268,6 +206,26 @@ class Family:
         return replace(
             self, example=replace(self.example, requirement=wanted), places=tuple(place + more for place in self.places)
         )
+
+    def races(self, table: Table, plan: SearchPlan) -> bool:
+        """Return whether it promises k alone besides what a plan requires, and makes a release in a short time."""
+        maker, example = self.example.anonymizer, self.example
+        lattice = math.prod(quasi.hierarchy.height + 1 for quasi in table.cells.quasi) if maker.has_lattice else 0
+        timed = getattr(maker, "seconds", None) is not None
+        *others, last = example.requirement.parts
+        is_k = isinstance(last, requirements.KAnonymity) and set(others) <= set(plan.joined(last).parts)
+        return is_k and bool(self.places) and example.form == FORMS[0] and lattice <= RACED_LATTICE and not timed
+
+    def largest_within(self, table: Table, allowed: float, start: int = 2) -> int | None:
+        """Return the largest k of a member that loses at most a share; None if the one at `start` does not."""
+
+        def loss(k: int) -> float:
+            try:
+                return loss_of(self.at(k).repeatable().make(table)) / table.cells.records
+            except (InfeasibleError, BadInputError):
+                return math.inf
+
+        return largest_within(loss, allowed, int(self.dial.most), start)
 
     @property
     def key(self) -> str:
@@ -354,7 +312,7 @@ LOSSES = ("loss", "generalization_loss")
 
 
 def no_cuts() -> None:
-    """Propose no cut vectors."""
+    """Propose no cut vectors, and know no bound."""
 
 
 @dataclass(frozen=True)
@@ -368,11 +326,14 @@ class Proposals:
     straight: tuple[Any, ...] = ()
     """Candidates that answer a question directly."""
 
-    cuts: Callable[[], Cuts | None] = no_cuts
+    cuts: Callable[[], CountedCuts | None] = no_cuts
     """Returns the search over cut vectors, which takes a while to start."""
 
     most_cuts: int | None = None
     """The maximum number of cut vectors."""
+
+    bound: Callable[[], Decided | None] = no_cuts
+    """Returns a bound on what any release can have, whoever makes it, if one is known for the question."""
 
 
 def proposals(study: Study, data: Any, aim: Aim, workers: int | None) -> Proposals:
@@ -389,19 +350,28 @@ def table_proposals(study: Study, table: Table, aim: Aim, workers: int | None) -
     """
     plan, private, persons = study.search or SearchPlan(), "epsilon" in aim.names, table.roles.person is not None
     exact = () if ABOUT_HIDING.isdisjoint(aim.names) else ("bucketization",)
+    shares = [bound.value for bound in aim.bounds if (bound.measure, bound.side) == (SHARE, "max")]
+    families = tuple(
+        family
+        for family in families_of(study, table, private, (0.0, *shares) if shares else SUPPRESSED)
+        if family.example.form not in exact
+        and (family.example.anonymizer.noisy or not private)
+        and not (persons and _counts_records(family.example))
+    )
     return Proposals(
         ends_of(study),
-        tuple(
-            family
-            for family in families_of(study, table, private)
-            if family.example.form not in exact
-            and (family.example.anonymizer.noisy or not private)
-            and not (persons and _counts_records(family.example))
-        ),
-        tuple(straight(aim, table, plan)),
+        families,
+        tuple(straight(aim, table, families, plan)),
         no_cuts if private else lambda: cuts_of(study, table, aim.names, workers),
         plan.points,
+        lambda: _bound(aim, table),
     )
+
+
+def _bound(aim: Aim, table: Table) -> Decided | None:
+    """Return the bound on k within the allowed loss, if that is asked for."""
+    losses = [bound.value for bound in aim.bounds if (bound.measure, bound.side) == ("loss", "max")]
+    return best_of_all_partitions(table.cells, losses[0]) if aim.asked and "k" in aim.axes and losses else None
 
 
 def _counts_records(candidate: Candidate) -> bool:
@@ -410,21 +380,60 @@ def _counts_records(candidate: Candidate) -> bool:
     return not counts or any(part.about_sensitive for part in candidate.requirement.parts)
 
 
-def straight(aim: Aim, table: Table, plan: SearchPlan) -> list[Candidate]:
-    """List candidates that answer a question directly: the largest k within a loss along the Hilbert curve."""
-    losses = [bound.value for bound in aim.bounds if bound.measure in LOSSES and bound.side == "max"]
-    persons = table.roles.person is not None
-    if "k" not in aim.axes or not losses or table.shared or persons or table.cells.records < 2:
+SLOW, SLOWEST = 5.0, 20.0
+"""The efforts of makers that only try to beat the others' largest k, and of those that try it with one release."""
+
+RACED_LATTICE = 50_000
+"""The largest lattice that a race searches in full."""
+
+
+def straight(aim: Aim, table: Table, families: Sequence[Family], plan: SearchPlan) -> list[Candidate]:
+    """List what answers a question directly: of each family of k-anonymity the member that promises its bounds.
+
+    If it asks for the largest k within a loss, that is the member with the largest k, and the largest k comes first.
+    Only losses are computed, not measures. A slow maker only has a member with a larger k than the others reach; it
+    shows whether that maker can have more.
+    """
+    if not aim.asked or table.cells.records < 4:
         return []
-    maker = Hilbert(within=float(f"{min(max(min(losses), 0.0), 1.0):.6g}"))
-    return [Candidate(maker, plan.joined(requirements.KAnonymity(2)))] if plan.proposes(maker.name) else []
+    parts = [*(plan.required.parts if plan.required else ()), *promising(aim.bounds, table)]
+    wanted = replace(plan, require=" & ".join(map(str, parts)) or None)
+    racing = [family.requiring(wanted) for family in families if family.races(table, plan)]
+    losses = [bound.value for bound in aim.bounds if bound.measure in LOSSES and bound.side == "max"]
+    least = max([2, *(math.ceil(bound.value) for bound in aim.bounds if (bound.measure, bound.side) == ("k", "min"))])
+    if aim.axes[:1] != ("k",) or not losses:
+        return [family.at(least) for family in racing if least <= family.dial.most]
+    quick = [family for family in racing if family.effort < SLOW]
+    reached = together(lambda family: family.largest_within(table, min(losses)) or 1, quick)
+    found, most = [(k, family) for k, family in zip(reached, quick, strict=True) if k > 1], max(reached, default=1)
+    beaten: list[tuple[int, Family]] = []
+    for family in sorted((each for each in racing if each.effort >= SLOW), key=lambda each: each.effort):
+        next_k = min(most + 1, int(family.dial.most))
+        more = family.largest_within(table, min(losses), next_k) if family.effort < SLOWEST else None
+        (found if more else beaten).append((more or next_k, family))
+        most = max(most, more or 1)
+    return [family.at(k) for k, family in (*sorted(found, key=lambda each: -each[0]), *beaten)]
+
+
+def promising(bounds: Iterable[Bound], table: Table) -> Iterator[requirements.Requirement]:
+    """Yield requirements that promise the bounds on l and on p_loss of a question, for every sensitive attribute."""
+    sensitive = [attribute.name for attribute in table.cells.sensitive]
+    for bound in bounds if sensitive else ():
+        family, _, variant = bound.measure.partition("_")
+        if family == "l" and bound.side == "min" and bound.value > 1:
+            least = math.ceil(bound.value) if variant == "distinct" else bound.value
+            yield from of_each(requirements.LDiversity(least, variant), sensitive).parts  # type: ignore[arg-type]
+        elif (bound.measure, bound.side) == ("p_loss", "max") and bound.value > 0:
+            yield from of_each(requirements.TCloseness(bound.value, "js"), sensitive).parts
 
 
 PRIVATE = "mst epsilon=1"
 """The mechanism for questions about epsilon."""
 
 
-def families_of(study: Study, table: Table, private: bool = False) -> list[Family]:
+def families_of(
+    study: Study, table: Table, private: bool = False, shares: Sequence[float] = SUPPRESSED
+) -> list[Family]:
     """List the families of a study's own candidates, then the offered ones in the forms and limits of the study.
 
     With `private`, a mechanism is first. Makers that the plan excludes are omitted. If the plan has a requirement,
@@ -433,7 +442,7 @@ def families_of(study: Study, table: Table, private: bool = False) -> list[Famil
     plan = study.search or SearchPlan()
     own = [candidate for candidate in study.candidates_of(table) if _varies(candidate.anonymizer)]
     forms = tuple(dict.fromkeys(candidate.form for candidate in own)) or FORMS
-    suppress = tuple(dict.fromkeys(candidate.suppress for candidate in own)) or SUPPRESSED
+    suppress = tuple(dict.fromkeys([*(candidate.suppress for candidate in own), *shares]))
     sensitive = [attribute.name for attribute in table.cells.sensitive]
     offered = (
         Candidate(maker, wanted, form, share)

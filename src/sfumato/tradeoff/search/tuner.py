@@ -43,7 +43,7 @@ from sfumato.tradeoff.exploration.explore import Exploration, Progress
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.question import Bound
 from sfumato.tradeoff.question.recipients import ABOUT_HIDING, shows_exact, unpublishable_reason
-from sfumato.tradeoff.search.families import Cuts, Family, Proposals
+from sfumato.tradeoff.search.families import CountedCuts, Family, Proposals
 from sfumato.tradeoff.study.draft import as_study
 from sfumato.tradeoff.study.search_plan import SearchPlan
 from sfumato.tradeoff.study.study import Study
@@ -374,7 +374,9 @@ class _Tuning:
             "unreached": len(self.wanted - set(shown)),
             "exhausted": self.tuner.exhausted,
         }
-        self.exploration.decide(() if self.tuner.cuts is None else self.tuner.cuts.decided)
+        bound = self.exploration.crew.do(self.proposals.bound)
+        decided = () if self.tuner.cuts is None else self.tuner.cuts.decided
+        self.exploration.decide([*decided, *([] if bound is None else [bound])])
         grown = self.exploration.study.grown(added)
         about = {"tuning": tuning, "notices": [*self.exploration.work.about["notices"], *notices]}
         return self.exploration.map(list(shown.values()), grown, about)
@@ -429,7 +431,7 @@ class Tuner:
 
     aim: Aim
     families: list[Family]
-    cuts: Cuts | None = None
+    cuts: CountedCuts | None = None
     most_cuts: int | None = None
     """The maximum number of cut vectors."""
 
@@ -498,8 +500,6 @@ class Tuner:
                 self._trust_first[kind].take(kept)
         if candidate in self._cut:
             self._take(CUTS, gain, judge)
-        if gain > 0 and self.cuts is not None:
-            self.cuts.moved()
 
     def _take(self, place: int, gain: float, judge: Judge) -> None:
         """Update the expected gain of the next try of a family with the gain of this one."""
@@ -547,11 +547,8 @@ class Tuner:
         left = most if self.most_cuts is None else min(most, self.most_cuts - len(self._cut))
         if self.cuts is None or left < 1:
             return []
-        names, judge = self.aim.names, self._judge()
-        measured = [(one, point) for one, point in self.points.items() if self.aim.counts(point)]
-        costs = [[scaled(name, point.measures[name]) for name in names] for _, point in measured]
-        front = non_dominated(np.array(costs, np.float64).reshape(len(measured), len(names)))
-        chosen = self.cuts.next(judge.gain_of, self.points, [measured[i][0] for i in front], left)
+        judge = self._judge()
+        chosen = self.cuts.next(judge.gain_of, self.points, left)
         self._cut |= set(chosen)
         if not chosen:  # an unsuccessful search was a try too
             self._take(CUTS, 0.0, judge)

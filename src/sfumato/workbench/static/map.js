@@ -335,7 +335,7 @@ function tellReply(reply) {
     "reply", element("p", {}, reply.answer.words), headlinesOf(reply.headlines), reply.done ? element("p", { class: "done" }, element("b", {}, `${t("point.done")}: `), reply.done) : null,
     listed(t("map.others"), words(reply.others)), listed(t("map.neighbours"), reply.neighbours.map((each) => each.words)),
     listed(t("map.relaxed"), words(reply.relaxed)),
-    listed(t("map.by_maker"), reply.by_maker.map((each) => `${each.maker}: ${each.id === null ? "–" : each.words}`)),
+    listed(t("map.by_maker"), [reply.tried]),
     listed(t("map.how_far"), [reply.bound ? reply.bound.words : reply.why_no_bound]), listed(t("map.not_counted"), reply.notes),
     goTo(reply.answer.id), actions(search),
   );
@@ -364,7 +364,7 @@ async function recommend(recipient) {
     "recommendation", element("p", {}, element("b", {}, choice.point.id), ` ${choice.words}.`), headlinesOf(choice.headlines),
     choice.done ? element("p", { class: "done" }, element("b", {}, `${t("point.done")}: `), choice.done) : null,
     listed(t("map.choose_why"), choice.why), listed(t("map.choose_before"), choice.warnings),
-    listed(t("map.choose_worth"), choice.worth ? [choice.worth] : []), listed(t("map.choose_agree"), choice.disagreements),
+    listed(t("map.choose_worth"), choice.worth ? [choice.worth] : []),
     listed(t("map.choose_around"), choice.neighbours.map((each) => `${each.side}: ${each.said}`)), goTo(choice.point.id),
     element("p", { class: "hint" }, `${t("map.choose_command")} `, element("code", {}, choice.command)),
   );

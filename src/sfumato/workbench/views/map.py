@@ -231,7 +231,6 @@ def examples(map_: Map) -> list[str]:
     if len(axes) == 2:
         within = {name: f"{name} {_middle(map_, name):g}" for name in axes}
         asked += [f"{axes[1]} within {within[axes[0]]}", f"{axes[0]} within {within[axes[1]]}"]
-        asked.append(f"{axes[1]} within {within[axes[0]]} by maker")
     if {"k", "loss"} <= set(known):
         asked.insert(2, "k within loss 0.25")
     return list(dict.fromkeys(asked))
