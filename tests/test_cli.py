@@ -4,17 +4,21 @@ import csv
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from independent_checker import measures, read_rows, uncovered, violations
 from sfumato.commands import COMMANDS
 from sfumato.commands import app as cli
+from sfumato.commands._options import help_texts
 
 RECORDS = [
     # age, zip, disease, name, the column "a,b"
@@ -469,3 +473,25 @@ def test_a_bundled_table_needs_no_columns(here):
     assert len(rows) == 30_162
     quasi = ["age", "workclass", "education", "marital-status", "race", "sex"]
     assert min(Counter(tuple(row[name] for name in quasi) for row in rows).values()) == said["measures"]["k"] >= 10
+
+
+PARSERS = typer.main.get_command(cli.app).commands
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_help_has_at_most_ten_options_first_and_an_example_that_is_accepted(name):
+    command = PARSERS[name]
+    first = [each for each in command.params if each.param_type_name == "option" and each.rich_help_panel is None]
+    assert len(first) <= 10
+    program, called, *words = shlex.split(help_texts()["example"][name])
+    assert (program, called) == ("sfumato", name) and command.epilog.endswith(help_texts()["example"][name])
+    assert command.make_context(name, words).params.keys() == {
+        each.name for each in command.params if each.name != "help"
+    }
+
+
+def test_the_shell_completes_commands(here):
+    asked = {"_SFUMATO_COMPLETE": "complete_bash", "COMP_WORDS": "sfumato ch", "COMP_CWORD": "1"}
+    script = Path(sys.executable).with_name("sfumato")
+    done = subprocess.run([script], capture_output=True, text=True, cwd=here, env={**os.environ, **asked})
+    assert done.stdout.split() == ["check", "choose"]

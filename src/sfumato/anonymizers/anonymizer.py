@@ -191,16 +191,9 @@ class Anonymizer(ReleaseMaker, ABC):
         if form == "bucketization" and not table.roles.sensitive:
             raise BadInputError("a bucketization deals out sensitive values, and the table has none (--sensitive)")
         if form == "generalization" and table.shared and not self.treats_households_alike:
-            raise BadInputError(
-                f"{self} may publish different values for members of one household, who share "
-                f"{', '.join(table.shared_names)}; with a household column use mondrian mode=strict or full-domain, or "
-                "--form bucketization"
-            )
+            raise refusal("splits_households", value=self, table=", ".join(table.shared_names))
         if form == "generalization" and table.ranges and self.ranges not in get_args(AllowedRanges):
-            raise BadInputError(
-                f"{self}: the table allows no finer ranges than {table.ranges}; leave out ranges={self.ranges}, or the "
-                "table's ranges (--ranges, ranges under [table] in a study)"
-            )
+            raise refusal("finer_ranges_than_allowed", value=self, ranges=table.ranges, ranges_2=self.ranges)
         make = self._by_fractions if table.cells.persons is not None and table.cells.persons.in_engine else self.release
         release = make(table, requirement, form, int(suppress * table.cells.records + 1e-9))
         checked(release, requirement)
@@ -286,10 +279,7 @@ def check_persons(table: Table, maker: str, counts: bool, why_not: str, form: Fo
         return
     if form == "bucketization":
         maker, why_not = "a bucketization", "it deals out records, and two of a group may belong to one person"
-    raise BadInputError(
-        f"{maker} cannot count persons (--person {table.roles.person}): {why_not}; use mondrian "
-        "mode=strict, full-domain or local-recoding as a generalization"
-    )
+    raise refusal("cannot_count_persons", maker=maker, person=table.roles.person, why_not=why_not)
 
 
 def checked(release: Grouped, requirement: Requirement) -> None:

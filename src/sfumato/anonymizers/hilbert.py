@@ -61,7 +61,7 @@ from sfumato.requirements.requirement import KAnonymity, LDiversity, Requirement
 from sfumato.runtime._kernel_helpers import drawing_state
 from sfumato.runtime.arrays import Codes, Counts
 from sfumato.runtime.kernels import kernel
-from sfumato.texts.catalogue import t
+from sfumato.texts.catalogue import refusal, t
 
 WORD = 63
 """Bits of a place on the curve that are kept in one number."""
@@ -187,10 +187,7 @@ class Hilbert(Anonymizer):
         if self.within is None:
             return self._cut(table, points, requirement, form, state.copy())
         if form != "generalization":
-            raise BadInputError(
-                "hilbert within=... bounds the loss of ranges, and a bucketization publishes exact values; leave out "
-                "within, or --form bucketization"
-            )
+            raise refusal("hilbert_within_form")
         return self._strictest(table, points, requirement, state)
 
     def _strictest(self, table: Table, points: CurvePoints, requirement: Requirement, state: State) -> Release:
@@ -240,10 +237,7 @@ def stricter(requirement: Requirement, step: int) -> Requirement:
         return replace(requirement, k=requirement.k + step)
     if isinstance(requirement, LDiversity) and requirement.variant != "recursive":
         return replace(requirement, l=math.floor(requirement.l) + step) if step else requirement
-    raise BadInputError(
-        "hilbert within=... looks for the largest k or l: it goes with k-anonymity, or with l-diversity "
-        f"variant=frequency, distinct or entropy, not with {requirement}"
-    )
+    raise refusal("hilbert_within_requirement", requirement=requirement)
 
 
 def dealt_out(points: CurvePoints, starts: Counts, ends: Counts, state: State) -> Assignment:

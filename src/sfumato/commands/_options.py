@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from sfumato.engines.protocol import Engine
     from sfumato.tradeoff.study.study import Study
 
-AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
-Details = Annotated[bool, typer.Option("--details", help="Print all results, not only the first lines.")]
+OUTPUT = "Output and settings"
+AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable output.", rich_help_panel=OUTPUT)]
+Details = Annotated[
+    bool, typer.Option("--details", help="Print all results, not only the first lines.", rich_help_panel=OUTPUT)
+]
 LISTED = "; repeat, or separate by commas"
 SEVERAL_FILES = "; of several, the last that contains a column decides"
 ABOUT_TABLES = (
@@ -89,7 +92,10 @@ class CommandWithSettings(TyperCommand):
 def _set_option(rare: Mapping[str, Parameter]) -> Parameter:
     keys = ", ".join(sorted(name.replace("_", "-") for name in rare))
     told = typer.Option(
-        "--set", metavar="KEY=VALUE", help=f"A rare setting; repeat. Keys: {keys}. KEY alone explains it."
+        "--set",
+        metavar="KEY=VALUE",
+        help=f"A rare setting; repeat. Keys: {keys}. KEY alone explains it.",
+        rich_help_panel=OUTPUT,
     )
     return Parameter("settings", Parameter.KEYWORD_ONLY, default=[], annotation=Annotated[list[str], told])
 
@@ -148,15 +154,15 @@ def _parameter(owners: Iterable[str], name: str, hint: Any, default: Any, panel:
     usual = typer.Argument() if default is Parameter.empty else typer.Option()
     plain, info = given[0], copy(given[1]) if len(given) > 1 else usual
     if info.help is None:
-        info.help = next(told[name] for owner in (*owners, "shared") if name in (told := _help().get(owner, {})))
-    info.rich_help_panel = panel
+        info.help = next(told[name] for owner in (*owners, "shared") if name in (told := help_texts().get(owner, {})))
+    info.rich_help_panel = panel or info.rich_help_panel
     if plain is bool and info.default is ... and not info.param_decls:  # Typer stores its first name as default
         info.param_decls = (f"--{name.replace('_', '-')}",)
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[plain, info])
 
 
 @cache
-def _help() -> Mapping[str, Mapping[str, str]]:
+def help_texts() -> Mapping[str, Mapping[str, str]]:
     """Read the help of options, by command or group."""
     return tomllib.loads((files("sfumato.commands") / "help.toml").read_text(encoding="utf-8"))
 

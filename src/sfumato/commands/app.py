@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sfumato.commands import COMMANDS
-from sfumato.commands._options import CommandWithSettings, grouped
+from sfumato.commands._options import CommandWithSettings, grouped, help_texts
 from sfumato.config.options import as_typed
 from sfumato.errors import BadInputError, SfumatoError, StoppedError, unforeseen
 from sfumato.runtime import cancellation as interrupts
@@ -19,7 +19,6 @@ app = typer.Typer(
     name="sfumato",
     help="Decide what to publish: make anonymized releases of a table, measure them, choose one, prove its promise.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
@@ -49,7 +48,9 @@ NO_FRONTIER = (
 )
 
 for command in COMMANDS:
-    app.command(cls=CommandWithSettings)(grouped(command))
+    app.command(cls=CommandWithSettings, epilog=t("cli.example", example=help_texts()["example"][command.__name__]))(
+        grouped(command)
+    )
 
 
 def main() -> None:

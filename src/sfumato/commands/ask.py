@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.commands._options import AsJson, Details
+from sfumato.commands._options import OUTPUT, AsJson, Details
 from sfumato.commands._output import explored_into, folder_named, print_json, tell
 from sfumato.errors import InfeasibleError
 from sfumato.texts.catalogue import refusal, t
@@ -89,11 +89,17 @@ def _tries(study: Study, question: Question | None, usual: int, folder: Path) ->
     return 0 if str(question) in searched_questions(folder) else usual
 
 
+KEEPS_ANALYSIS = ("analysis", "safest release that keeps analysis", "safest release that keeps the analysis")
+"""The questions about the user's own analysis."""
+
+
 def _chosen_by(question: str) -> dict[str, str]:
     """Return the method of choice, if the question is a method or a recipient."""
     from sfumato.tradeoff.question.recipients import RECIPIENTS
 
-    word = question.strip()
+    word = " ".join(question.split())
+    if word.lower().removeprefix("the ") in KEEPS_ANALYSIS:
+        return {"by": "analysis"}
     return {"by": word} if word in ("knee", "ideal") else {"recipient": word} if word in RECIPIENTS else {}
 
 
@@ -190,8 +196,8 @@ def choose(
     least: Annotated[list[str], typer.Option("--min", metavar="MEASURE=NUMBER")] = [],  # noqa: B006
     prefer: Annotated[str | None, typer.Option(metavar="MEASURE")] = None,
     recipient: Annotated[str | None, typer.Option("--for")] = None,
-    by: str | None = None,
-    axes: Annotated[str | None, typer.Option(metavar="RISK,UTILITY")] = None,
+    by: Annotated[str | None, typer.Option(rich_help_panel=OUTPUT)] = None,
+    axes: Annotated[str | None, typer.Option(metavar="RISK,UTILITY", rich_help_panel=OUTPUT)] = None,
     allow: Annotated[list[str], typer.Option(metavar="exact")] = [],  # noqa: B006
     details: Details = False,
     as_json: AsJson = False,

@@ -22,7 +22,7 @@ from sfumato.errors import BadInputError
 from sfumato.release.records import RecordRelease, Records, record_release, unchanged_values
 from sfumato.release.release import Form
 from sfumato.requirements.requirement import KAnonymity, Requirement
-from sfumato.texts.catalogue import percent
+from sfumato.texts.catalogue import percent, refusal
 
 NOTHING = KAnonymity(1)
 
@@ -85,20 +85,14 @@ class RecordMaker(ReleaseMaker, ABC):
         self.check_request(requirement, form, suppress)
         check_persons(table, self.name, False, "it changes single records and counts records in its groups")
         if table.shared:
-            raise BadInputError(
-                f"{self.name} may publish different values for members of one household, who share "
-                f"{', '.join(table.shared_names)}; with a household column use mondrian mode=strict or full-domain"
-            )
+            raise refusal("splits_households_of_records", name=self.name, table=", ".join(table.shared_names))
         self.check_columns(records_of_none(table))
 
     def check_request(self, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where something is asked for that it cannot give."""
         lacking = [part for part in requirement.parts if not any(_implies(each, part) for each in self.promised.parts)]
         if lacking:
-            raise BadInputError(
-                f"{self.name} changes records and cannot promise {lacking[0]}; leave the requirement out "
-                '(in Python and in a study it is then "k-anonymity k=1")'
-            )
+            raise refusal("changes_records", name=self.name, lacking=lacking[0])
         if form != "generalization":
             raise BadInputError(f"{self.name} publishes records, which is the form generalization, not {form}")
         if suppress != 0:

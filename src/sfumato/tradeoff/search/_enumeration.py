@@ -30,6 +30,7 @@ from sfumato.measures.all_measures import ATTACK_MEASURES, MEASURES
 from sfumato.runtime.arrays import RedactedRepr
 from sfumato.runtime.cancellation import check_cancelled
 from sfumato.runtime.kernels import kernel
+from sfumato.texts.catalogue import refusal
 from sfumato.tradeoff.question.best_possible import Decided
 from sfumato.tradeoff.search.checkpoint import BETWEEN, Snapshot, kept_snapshot, key_of, write_checkpoint
 from sfumato.tradeoff.search.problems import Evaluator, KernelProblem, Problem, Problem4, problem
@@ -238,11 +239,7 @@ class Enumeration:
         self.space = space if space is not None else cut_space(table.cells)
         self.size = self.space.count if within == "cuts" else self.space.level_count
         if self.size > MOST_VECTORS:
-            raise BadInputError(
-                f"the space has {how_many(self.size)} cut vectors, too many to enumerate (at most {MOST_VECTORS:,}); "
-                "search it (pareto, no --exact), use levels only, or make it smaller by coarser levels "
-                "(--level)"
-            )
+            raise refusal("too_many_cut_vectors", value=how_many(self.size), most_vectors=MOST_VECTORS)
         self.solver, self.start = f"exact within {within}", None
         self.evaluator = Evaluator(table, self.problem, self.space, workers)
         self.archive = Archive(self.problem, self.space)
