@@ -28,7 +28,6 @@ from sfumato.measures.superpopulation import (
     population_uniques,
     zayatz,
 )
-from sfumato.tradeoff.exploration.effort import effort_of
 from strategies import tries
 
 USA = 317_238_626
@@ -599,32 +598,3 @@ def test_a_bundled_table_is_a_study_or_with_quasi_a_table(monkeypatch):
     found = json.loads(ended.stdout)
     assert found["study"] is None and found["quasi"] == ["age", "sex"] and found["individual"]["population"] > 1e9
     assert sfumato.check("adult-train").study == "adult-train"
-
-
-def test_what_exploring_takes_grows_with_leaves_values_and_candidates_and_is_told(here, monkeypatch):
-    found = {}
-    for name, upper, values, most in [
-        ("small", 99, 3, 5),
-        ("wide", 999_999, 3, 5),
-        ("deep", 99, 900, 5),
-        ("long", 99, 3, 60),
-    ]:
-        rows = [f"{i % 90},v{i % values}" for i in range(1_000)]
-        (here / f"{name}.csv").write_text("\n".join(["age,s", *rows]) + "\n")
-        wanted = ", ".join(f'"k-anonymity k={k}"' for k in range(2, most))
-        (here / f"{name}.toml").write_text(
-            f'schema = 1\nname = "{name}"\n[table]\nsource = "{name}.csv"\nquasi = ["age"]\nsensitive = ["s"]\n'
-            f'[table.hierarchy.age]\ntype = "numeric"\nlower = 0\nupper = {upper}\n'
-            f'[[candidates]]\nanonymizers = ["mondrian"]\nrequirements = [{wanted}]\n'
-        )
-        study = sfumato.read_study(str(here / f"{name}.toml"))
-        found[name] = effort_of(study, study.table.open())
-    for other in ("wide", "deep", "long"):
-        assert found[other].seconds > found["small"].seconds
-        assert found[other].gigabytes >= found["small"].gigabytes
-    assert found["wide"].gigabytes > 1 > found["small"].gigabytes
-    assert sfumato.check(str(here / "small.toml")).effort == found["small"]
-    assert found["small"].in_words == "about 0.5 GB of memory"
-    said = ran(monkeypatch, "check", str(here / "small.toml")).stdout
-    assert "Exploring it takes about 0.5 GB of memory." in said and "second" not in said, "only a run tells how long"
-    assert sfumato.check(sfumato.read(str(here / "small.csv"), quasi=["age"])).effort is None

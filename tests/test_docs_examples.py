@@ -25,7 +25,7 @@ def steps(page):
     return found
 
 
-@pytest.mark.parametrize("page", ["start/index.md", "guides/publication.md"])
+@pytest.mark.parametrize("page", ["start/index.md", "guides/publication.md", "guides/analysis.md"])
 def test_the_commands_of_a_page_print_what_it_shows(tmp_path, page):
     for example in (DOCS / "examples").glob("visits*"):
         shutil.copy(example, tmp_path)

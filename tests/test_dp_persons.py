@@ -32,7 +32,6 @@ DOMAINS = {"age": {"type": "numeric", "lower": 0, "upper": AGES - 1}, "ill": {"t
 MAKERS = (
     "dp-quadtree epsilon=1 height=2",
     "dp-kd-tree epsilon=2 height=2",
-    "dp-kd-hybrid epsilon=1 height=2 switch=1",
     "dp-privtree epsilon=6",
     "dp-grid epsilon=3",
     "mst epsilon=2",

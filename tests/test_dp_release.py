@@ -89,7 +89,6 @@ queries = "queries number=10"
 anonymizers = [
   "dp-kd-tree epsilon=1 height=4",
   "dp-quadtree epsilon=0.3 height=4 counts=unbiased",
-  "dp-kd-hybrid epsilon=1 height=4 switch=2",
   "dp-privtree epsilon=1",
   "dp-grid epsilon=1",
   "mst epsilon=1",

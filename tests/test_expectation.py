@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,19 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plain_basket_measures as plain
-from sfumato import BadInputError, Grid, Study, explore
-from sfumato.anonymizers.items import anonymize_baskets, candidate_maker
-from sfumato.data.declaration import ITEMS, BasketsDeclaration
+from sfumato import BadInputError
+from sfumato.anonymizers.items import anonymize_baskets
+from sfumato.data.declaration import BasketsDeclaration
 from sfumato.data.items import baskets_of
 from sfumato.measures.all_measures import ESTIMATORS
 from sfumato.measures.items import queries as of_queries
 from sfumato.measures.items.expectation import weighted_median
 from sfumato.measures.items.queries import ItemQueries
 from sfumato.measures.scales import BasketScales, measure_baskets
-from sfumato.report.answer_summary import choice_lines, choice_values, reply_lines, reply_values
-from sfumato.report.point_summary import not_told_apart
-from sfumato.requirements.items import basket_requirement
-from sfumato.tradeoff.study.grids import ends
 from sfumato.tradeoff.study.presets import usual_baskets
 from test_basket_measures import all_as_one, figure_1, releases
 
@@ -154,38 +149,3 @@ def test_when_it_is_exact_and_when_drawn(monkeypatch) -> None:
 def test_what_cannot_be_exact_is_refused(options, said: str) -> None:
     with pytest.raises(BadInputError, match=said):
         ItemQueries(workload="exact", **options)
-
-
-def test_choose_says_what_a_draw_cannot_tell_apart() -> None:
-    """Of a sample two near-equal releases are not told apart; exactly, nothing is left to chance."""
-    random = np.random.default_rng(3)
-    baskets = baskets_of([{f"i{i}" for i in random.zipf(1.6, 5).clip(1, 20)} for _ in range(100)])
-    makers = tuple(candidate_maker(text) for text in ("coat", "coat loss=size", "pcta"))
-    grids = (Grid(makers, (basket_requirement("km-anonymity k=4 m=2"),)), *ends(ITEMS))
-    declared = BasketsDeclaration("nowhere")
-    drawn = Study("s", declared, grids, BasketScales(queries=ItemQueries(number=20, workloads=3)))
-    map_ = explore(drawn, table=baskets, workers=1)
-    choice = map_.choose(max={"itemset_risk": 0.25}, by="best")
-    rivals = not_told_apart(map_.points, choice.point, choice.axes)
-    by_hand = []
-    for point in map_.points:
-        if (
-            point.id == choice.point.id
-            or point.is_baseline
-            or point.measures["itemset_risk"] > choice.point.measures["itemset_risk"]
-        ):
-            continue
-        if point.intervals["query_utility"][1] >= choice.point.intervals["query_utility"][0]:
-            by_hand.append(point)
-    assert rivals == by_hand and rivals
-    said = "\n".join(choice_lines(choice, map_, "command"))
-    assert "What it cannot be distinguished from" in said and rivals[0].id in said
-    assert choice_values(choice, map_)["not_told_apart"] == [rival.id for rival in rivals]
-    reply = map_.ask("query_utility within itemset_risk 0.25")
-    values = reply_values(reply, map_, Path("folder"))
-    assert values["answer"]["id"] == choice.point.id and values["not_told_apart"] == [rival.id for rival in by_hand]
-    assert "What it cannot be distinguished from" in "\n".join(reply_lines(reply, map_, Path("folder")))
-    exact = explore(Study("s", declared, grids), table=baskets, workers=1)
-    assert reply_values(exact.ask(reply.question), exact, Path("folder"))["not_told_apart"] == []
-    chosen = exact.choose(max={"itemset_risk": 0.25}, by="best")
-    assert "What it cannot be distinguished from" not in "\n".join(choice_lines(chosen, exact, "command"))

@@ -23,11 +23,9 @@ from sfumato.data.declaration import TableDeclaration
 from sfumato.data.hierarchies.categorical import flat
 from sfumato.data.hierarchies.numeric import numeric
 from sfumato.data.reading import read
-from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import FIDELITY, MEASURES
 from sfumato.measures.classification.classification import Classification
 from sfumato.measures.fidelity._intervals import coded_columns
-from sfumato.measures.fidelity.associations import newton
 from sfumato.measures.fidelity.fidelity import Fidelity, expected_saturated, saturated
 from sfumato.measures.fidelity.marginals import Sampled, Truth, column_distances, sets_of_columns
 from sfumato.measures.scales import Scales
@@ -121,25 +119,14 @@ def test_every_measure_is_what_listing_all_leaves_gives(release):
     assert values["correlation_error"] == pytest.approx(np.mean(apart), abs=1e-9)
 
 
-@tries(20)
-@given(releases(("generalization", "bucketization", "boxes")))
-def test_the_overlap_of_a_linear_model_is_what_least_squares_on_all_leaves_gives(release):
-    cells = release.cells
-    table, own, numbers = plain.original(cells), plain.listed(release), numbers_of(cells)
-    fits = [plain.fitted(rows, 1, (0, 2), numbers, table) for rows in (table, own)]
-    assume(all(fit is not None and (fit[1] > 1e-4).all() for fit in fits))
-    values = Fidelity(ways=1, regression="income ~ age + town").prepare(release.table).compared(release).values
-    assert values["interval_overlap"] == pytest.approx(plain.overlap(*fits), abs=1e-9)
-
-
 @tries(10)
 @given(tables())
 def test_the_original_is_true_to_itself_and_a_release_of_nothing_is_uniform(table):
-    portrait = Fidelity(propensity="tree").prepare(table)
+    portrait = Fidelity().prepare(table)
     cells = table.cells
     same = portrait.compared(record_release(table, Records.of(cells), people=True)).values
-    assert set(FIDELITY) - set(same) <= {"interval_overlap"}
-    for name in ("marginal_error_1", "marginal_error_2", "marginal_error_3", "pmse", "pmse_tree", "correlation_error"):
+    assert set(FIDELITY) <= set(same)
+    for name in ("marginal_error_1", "marginal_error_2", "marginal_error_3", "pmse", "correlation_error"):
         assert same[name] == pytest.approx(0, abs=1e-12)
     assert same["sample_equivalent"] == 1 and same["nist_score"] == 1000
     lo, hi = (ends[None, :] for ends in cells.whole)
@@ -159,7 +146,7 @@ def test_the_original_is_true_to_itself_and_a_release_of_nothing_is_uniform(tabl
 def test_any_noise_has_measures_within_their_ranges(release, seed, shift):
     drawn = release.drawn + np.random.default_rng(seed).normal(-shift, 4, release.drawn.shape)
     noisy = noisy_release(release.table, release.boxes.lo, release.boxes.hi, drawn, GUARANTEE)
-    values = Fidelity(ways=2, propensity="tree").prepare(release.table).compared(noisy).values
+    values = Fidelity(ways=2).prepare(release.table).compared(noisy).values
     for name, value in values.items():
         assert MEASURES[name].least <= value <= MEASURES[name].most, name
     if (drawn <= 0).all():
@@ -265,46 +252,6 @@ def test_pmse_is_that_of_a_saturated_logistic_model():
     assert compared.values["pmse"] == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_logistic_model_is_that_of_scikit_learn():
-    from sklearn.linear_model import LogisticRegression
-
-    generator = np.random.default_rng(4)
-    design = np.column_stack([np.ones(500), generator.normal(size=500), generator.integers(0, 2, 500)])
-    label = (generator.random(500) < 1 / (1 + np.exp(-design @ [0.2, 1.0, -0.7]))).astype(float)
-    fit = newton(design, label, np.ones(500))
-    model = LogisticRegression(C=1e10, tol=1e-12, max_iter=1000).fit(design[:, 1:], label)
-    np.testing.assert_allclose(fit.coefficients, model.coef_[0], atol=1e-5)
-    chance = model.predict_proba(design[:, 1:])[:, 1]
-    information = (design * (chance * (1 - chance))[:, None]).T @ design
-    np.testing.assert_allclose(fit.errors, np.sqrt(np.diag(np.linalg.inv(information)))[1:], rtol=1e-4)
-    assert newton(design, (design[:, 1] > 0).astype(float), np.ones(500)) is None, "the term decides the target"
-
-
-def test_a_logistic_model_of_a_copy_overlaps_wholly_and_of_noise_less():
-    table = small_table(records=400)
-    portrait = Fidelity(ways=1, regression="sex ~ age + illness; age ~ sex").prepare(table)
-    records = Records.of(table.cells)
-    assert portrait.compared(record_release(table, records, people=True)).values["interval_overlap"] == 1
-    turned = records.replaced({1: 1 - records.codes[:, 1]})
-    compared = portrait.compared(record_release(table, turned, people=True))
-    assert compared.values["interval_overlap"] < 0.9
-    assert [model["target"] for model in compared.picture["models"]] == ["sex", "age"]
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("age", "cannot read 'age'; write for example 'income ~ age + education'"),
-        ("age ~ wage", "there is no quasi-identifier or sensitive column 'wage'; these are: age, sex, town, illness"),
-        ("age ~ sex + sex", "a column appears twice in 'age ~ sex + sex'"),
-    ],
-)
-def test_a_model_that_cannot_be_read_is_refused(text, said):
-    with pytest.raises(BadInputError) as caught:
-        Fidelity(regression=text).prepare(small_table()).ready()
-    assert said in str(caught.value)
-
-
 # -- columns -----------------------------------------------------------------------------------------------
 
 
@@ -344,19 +291,19 @@ def test_fidelity_is_measured_where_it_is_named_and_nowhere_else():
     assert study.scales.fidelity is None and "fidelity" not in study.to_toml()
     named = replace(study, axes=("p_loss", "marginal_error_2"))
     assert named.scales.fidelity == Fidelity() and study_from_toml(named.to_toml()) == named
-    bounded = replace(study, search=SearchPlan(within="pmse_tree 0.1"))
-    assert bounded.scales.fidelity == Fidelity(propensity="tree")
+    bounded = replace(study, search=SearchPlan(within="pmse 0.1"))
+    assert bounded.scales.fidelity == Fidelity()
     table = small_table()
     release = sfumato.anonymize(table, "k-anonymity k=5", "mondrian")
     usual = Scales().prepare(table).measure(release).values
     measured = Scales(fidelity=Fidelity(ways=2)).prepare(table).measure(release)
     assert not set(FIDELITY) & set(usual)
     assert set(measured.values) - set(usual) == {
-        "marginal_error_1", "marginal_error_2", "sample_equivalent", "pmse", "correlation_error", "interval_overlap"
+        "marginal_error_1", "marginal_error_2", "sample_equivalent", "pmse", "correlation_error"
     }  # fmt: skip
     assert {name: measured.values[name] for name in usual} == usual
-    models = replace(study, scales=Scales(fidelity=Fidelity(bins=50, regression="age ~ sex; sex ~ race")))
-    assert Study.from_toml(models.to_toml()) == models
+    binned = replace(study, scales=Scales(fidelity=Fidelity(bins=50)))
+    assert Study.from_toml(binned.to_toml()) == binned
 
 
 def test_perturbed_synthetic_and_noisy_releases_teach_a_classifier_and_are_tested_on_people():
@@ -416,7 +363,7 @@ def test_a_release_and_two_side_by_side_show_pairs_associations_and_models(
             section = page.locator(place)
             assert section.locator("table.matrix").count() == 1 + 2 * sides
             said = section.inner_text()
-            assert "How true" in said and f"age × {TOWN}" in said and "A model of age" in said and f"2 {TOWN}" in said
+            assert "How true" in said and f"age × {TOWN}" in said and f"2 {TOWN}" in said
             assert said.count("as good as a random sample of") == sides
         shown = page.locator("#point table.matrix").nth(0).locator("td").all_inner_texts()
     picture = first.details["fidelity"]

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.quick
 
 SOURCES = Path(sfumato.__file__).parent
 FILES = sorted(SOURCES.rglob("*.py"))
-CEILINGS = {"code lines": 57_930, "files": 320, "folders": 38, "import lines in %": 9.0, "public names": 90}
+CEILINGS = {"code lines": 58_000, "files": 327, "folders": 39, "import lines in %": 9.0, "public names": 90}
 
 
 def lines_of(nodes):

@@ -22,7 +22,7 @@ from sfumato.report.map_summary import map_lines
 from sfumato.report.page import page
 from sfumato.report.point_summary import anonymize_command, settings, studied
 from sfumato.texts.catalogue import FORMATS, counted, listed, number, percent, t, texts, wrapped
-from sfumato.tradeoff.comparison import Disagreements, Verdicts
+from sfumato.tradeoff.comparison import Verdicts
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.question import Bound
 from sfumato.tradeoff.study.presets import bundled_study as bundled_table
@@ -340,11 +340,10 @@ def test_the_ends_of_a_map_of_baskets_say_themselves_what_they_are(text, family)
     assert anonymize_command(bundled_baskets("online-retail"), end.point()) is None
 
 
-def test_verdicts_and_disagreements_are_worked_out_once_per_map(monkeypatch):
+def test_verdicts_are_worked_out_once_per_map(monkeypatch):
     calls = []
-    for kind in (Verdicts, Disagreements):
-        known = kind.of
-        monkeypatch.setattr(kind, "of", staticmethod(lambda map_, of=known: calls.append(id(map_)) or of(map_)))
+    known = Verdicts.of
+    monkeypatch.setattr(Verdicts, "of", staticmethod(lambda map_: calls.append(id(map_)) or known(map_)))
     worth = dict.fromkeys(("accuracy", "gain", "low", "high", "adversary", "base_accuracy", "original_accuracy"), 0.5)
     points = [
         point_of(own, measures={"p_loss": 0.1 * n, "u_loss": 1 - 0.1 * n}, worth={**worth, "verdict": "better"})
@@ -352,7 +351,7 @@ def test_verdicts_and_disagreements_are_worked_out_once_per_map(monkeypatch):
     ]
     map_ = Map(bundled_table("adult"), tuple(points), {"quasi": ["age"], "sensitive": ["pay"]})
     page(map_, False, date(2026, 11, 16))
-    assert calls.count(id(map_)) == 2
+    assert calls.count(id(map_)) == 1
 
 
 def test_points_at_the_same_place_are_one_line_of_the_terminal_and_all_of_them_points_of_the_frontier():

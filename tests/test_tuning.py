@@ -6,7 +6,6 @@ import json
 import math
 import random
 from dataclasses import replace
-from datetime import date
 
 import numpy as np
 import pytest
@@ -21,7 +20,6 @@ from sfumato.commands.app import app
 from sfumato.data.bundled import load
 from sfumato.data.declaration import TableDeclaration
 from sfumato.errors import BadInputError
-from sfumato.report.page import page, score_over_time, tuning_content
 from sfumato.requirements.requirement import KAnonymity, TCloseness, requirement
 from sfumato.tradeoff.comparison import cost, exclusive, hypervolume
 from sfumato.tradeoff.exploration.explore import explore
@@ -399,9 +397,6 @@ def test_three_axes_are_searched_and_more_tries_only_add(folder):  # noqa: F811
     shown = [p.measures for p in long.frontier()]
     assert {(-m["k"], -m["l_frequency"], m["loss"]) for m in shown} == best
     assert long.scores().axes == axes[:2] and long.choose().axes == axes[:2]
-    both = short.merged(long)
-    assert [p.id for p in both.points] == [p.id for p in long.merged(short).points] and both.study.axes == axes
-    assert both.merged(both).study.to_toml() == both.study.to_toml() == long.merged(short).study.to_toml()
 
 
 def test_a_hurried_budget_loses_nothing_that_is_known(folder):  # noqa: F811
@@ -565,18 +560,6 @@ def test_the_ends_of_the_map_are_there_however_little_time_there_is(folder):  # 
     assert ended.returncode == 0, ended.stderr
     points = json.loads((folder / "hurry" / "points.json").read_text())["points"]
     assert 0 < len(points) < 10 and "Time was up" in ended.stdout
-
-
-def test_the_report_draws_the_score_over_time(folder):  # noqa: F811
-    study = Study.from_toml((folder / "study.toml").read_text(), str(folder / "study.toml"))
-    shown = tune(study.with_table(source=str(folder / "people.csv")), tries=8)
-    steps = score_over_time(shown)
-    assert [score for _, score in steps] == sorted((score for _, score in steps), reverse=True)
-    assert steps[-1][1] == shown.score() and len(steps) == len(shown.points)
-    own = [point for point in shown.points if point.id in {one.id for one in study.candidates}]
-    section = page(shown, False, date(2026, 5, 1)).split('<section id="tuning">')[1].split("</section>")[0]
-    assert f"own candidates the score was {shown.score(own):.4f}" in section and "<svg" in section
-    assert tuning_content(shown.public()) is None
 
 
 # ---------------------------------------------------------------- several sensitive columns

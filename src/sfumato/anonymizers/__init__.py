@@ -52,7 +52,6 @@ MECHANISMS: Registry[Mechanism] = Registry(
     __name__,
     "dp-kd-tree dp.trees.DPKdTree",
     "dp-quadtree dp.trees.DPQuadtree",
-    "dp-kd-hybrid dp.trees.DPKdHybrid",
     "dp-privtree dp.trees.DPPrivTree",
     "dp-grid dp.trees.DPGrid",
     "mst dp.mst.MST",

@@ -89,11 +89,17 @@ def _tries(study: Study, question: Question | None, usual: int, folder: Path) ->
     return 0 if str(question) in searched_questions(folder) else usual
 
 
+KEEPS_ANALYSIS = ("analysis", "safest release that keeps analysis", "safest release that keeps the analysis")
+"""The questions about the user's own analysis."""
+
+
 def _chosen_by(question: str) -> dict[str, str]:
     """Return the method of choice, if the question is a method or a recipient."""
     from sfumato.tradeoff.question.recipients import RECIPIENTS
 
-    word = question.strip()
+    word = " ".join(question.split())
+    if word.lower().removeprefix("the ") in KEEPS_ANALYSIS:
+        return {"by": "analysis"}
     return {"by": word} if word in ("knee", "ideal") else {"recipient": word} if word in RECIPIENTS else {}
 
 

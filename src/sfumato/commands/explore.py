@@ -28,7 +28,7 @@ def explore(
     budget: str | None = None,
     add: Annotated[list[str], typer.Option(metavar="FILE|DIR")] = [],  # noqa: B006
     preset: str | None = None,
-    reader: str | None = None,
+    analysis: Annotated[list[str], typer.Option(metavar="FILE|TEXT")] = [],  # noqa: B006
     details: Details = False,
     as_json: AsJson = False,
 ) -> None:
@@ -43,7 +43,7 @@ def explore(
     from sfumato.tradeoff.exploration.run import named, with_candidate
     from sfumato.tradeoff.search.tuner import read_budget
     from sfumato.tradeoff.study.presets import preset_notices, with_preset
-    from sfumato.tradeoff.study.study import of_table, read_reader, read_study
+    from sfumato.tradeoff.study.study import of_table, read_study
 
     given = read_study(study)
     seconds = None if budget is None else read_budget(budget)
@@ -53,8 +53,8 @@ def explore(
         tell(preset_notices(whole, preset))
     if seed is not None:
         given = given.with_seed(seed)
-    if reader is not None:
-        given = of_table(given).with_reader(read_reader(reader))
+    if analysis:
+        given = given.with_analysis(analysis)
     if target is not None:
         given = of_table(given).with_target(Classification(target, classifiers or Classification.classifiers))
     elif classifiers is not None:

@@ -138,7 +138,6 @@ def _as_plain(draft: Draft, to: Path) -> dict[str, object]:
         "na": list(draft.declaration.na),
         "columns": columns,
         "undecided": [guess.column for guess in draft.of_role(None)],
-        "effort": None if draft.first.effort is None else draft.first.effort.fields,
         "left_out": list(draft.first.left_out),
     }
 

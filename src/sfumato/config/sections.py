@@ -17,7 +17,8 @@ def study_text(study: Any, declared: Mapping[str, Any], blocks: Iterable[Mapping
     document = tomlkit.document()
     sections = {"schema": SCHEMA, "name": study.name, "axes": list(study.axes), **declared}
     plan = getattr(study, "search", None)
-    sections |= {"scales": section_entries(study.scales)} | ({} if plan is None else {"search": section_entries(plan)})
+    parts = {"scales": study.scales, "analysis": getattr(study.scales, "analysis", None), "search": plan}
+    sections |= {name: section_entries(part) for name, part in parts.items() if part is not None}
     for name, value in sections.items():
         document.add(name, tomlkit.item(value))
     candidates = tomlkit.aot()

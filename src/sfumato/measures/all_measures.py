@@ -100,6 +100,9 @@ ATTACK_MEASURES = tuple(name for name, said in DECLARED.items() if said.get("par
 FIDELITY = tuple(name for name, said in DECLARED.items() if said.get("part_of") == "fidelity")
 """The measures of fidelity; all of them are defined for every kind of release."""
 
+ANALYSIS = tuple(name for name, said in DECLARED.items() if said.get("part_of") == "analysis")
+"""The measures of the user's own analysis (`Scales.analysis`)."""
+
 MARGINALS = FIDELITY[:3]
 """The errors of one column, two and three."""
 

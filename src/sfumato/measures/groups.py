@@ -64,8 +64,8 @@ class Measured(RedactedRepr):
     worth: Worth | None = None
     """How well a column is learned from the release, where that was asked for."""
 
-    fidelity: Mapping[str, Any] | None = field(default=None, compare=False)
-    """The data of pictures of a comparison with the original, where requested."""
+    pictures: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """What is shown of comparisons with the original, where these were asked for: fidelity, analysis."""
 
     losses: Numbers | None = field(default=None, compare=False)
     """The privacy loss (`t_js`) of every group, by the first sensitive attribute."""

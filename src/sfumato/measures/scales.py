@@ -25,7 +25,16 @@ from sfumato.data.cells import Points
 from sfumato.data.dataset import MixedTable
 from sfumato.data.items import Baskets
 from sfumato.data.reading import Table
-from sfumato.measures.all_measures import ATTACK_MEASURES, ESTIMATORS, FIDELITY, MEASURES, READ_NOISY, RECONSTRUCTED
+from sfumato.measures.all_measures import (
+    ANALYSIS,
+    ATTACK_MEASURES,
+    ESTIMATORS,
+    FIDELITY,
+    MEASURES,
+    READ_NOISY,
+    RECONSTRUCTED,
+)
+from sfumato.measures.analysis.analysis import Analysis, JudgedTable
 from sfumato.measures.attacks.attacks import AttackedTable, Attacks
 from sfumato.measures.attribute_attack import Attack
 from sfumato.measures.classification.classification import Classification, ClassificationTask, worth
@@ -79,6 +88,9 @@ class Scales:
     fidelity: Annotated[Fidelity | None, Option(takes="fidelity")] = None
     """The comparison of every release with the original: counts of columns, associations, models."""
 
+    analysis: Analysis | None = None
+    """The user's own analysis, which runs on every release: the section `[analysis]` of a study."""
+
     def __post_init__(self) -> None:
         check_options(self)
 
@@ -89,6 +101,8 @@ class Scales:
     def having(self, measures: Iterable[str]) -> Scales:
         """Return the same with what these measures need and is not measured without being asked for."""
         wanted = tuple(measures)
+        if self.analysis is None and any(name in ANALYSIS for name in wanted):
+            raise refusal("analysis.not_run")
         named = tuple(name for name in wanted if name in FIDELITY)
         scales = replace(self, fidelity=(self.fidelity or Fidelity()).having(named)) if named else self
         attacked = self.attacks is None and any(name in ATTACK_MEASURES for name in wanted)
@@ -156,8 +170,14 @@ class Prepared:
         """The original as releases are held against it, where that is asked for."""
         return self.scales.fidelity.prepare(self.table) if self.scales.fidelity else None
 
+    @cached_property
+    def judged(self) -> JudgedTable | None:
+        """The findings of the user's analysis on the original."""
+        return self.scales.analysis.prepare(self.table) if self.scales.analysis else None
+
     def ready(self) -> Prepared:
         """Work everything out now, so that threads only read."""
+        assert self.judged is not None or self.scales.analysis is None
         if self.attacks is not None:
             self.attacks.ready()
         if self.portrait is not None:
@@ -189,12 +209,15 @@ class Prepared:
 
     def _compared(self, release: Published, measured: Measured) -> Measured:
         """Add what a comparison with the original gives."""
-        if self.portrait is None:
-            return measured
-        compared = self.portrait.compared(release)
-        values = {**measured.values, **compared.values}
+        values, pictures = dict(measured.values), dict[str, Any]()
+        if self.portrait is not None:
+            compared = self.portrait.compared(release)
+            values, pictures = {**values, **compared.values}, {"fidelity": compared.picture}
+        if self.judged is not None:
+            kept, pictures["analysis"] = self.judged.compared(release)
+            values |= kept
         ordered = {name: values[name] for name in MEASURES if name in values}
-        return replace(measured, values=ordered, fidelity=compared.picture)
+        return replace(measured, values=ordered, pictures=pictures)
 
     def _estimated(self, release: Published) -> Measured:
         """Measure what follows from groups, boxes and the estimates that they allow."""

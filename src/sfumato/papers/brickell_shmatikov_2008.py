@@ -105,7 +105,7 @@ class Sanitization:
 
 
 @dataclass(frozen=True, eq=False)
-class Finding:
+class PanelFinding:
     """The results of one panel."""
 
     panel: LearnedColumn
@@ -156,11 +156,11 @@ class BrickellShmatikov2008:
         self.progress(self.done, self.steps, what)
 
     @cached_property
-    def findings(self) -> dict[str, Finding]:
+    def findings(self) -> dict[str, PanelFinding]:
         """The results by figure."""
         return {panel.figure: self._find(panel) for panel in self.panels}
 
-    def _find(self, panel: LearnedColumn) -> Finding:
+    def _find(self, panel: LearnedColumn) -> PanelFinding:
         table = opened(panel.quasi, panel.sensitive)
         workload = Classification(panel.target, ",".join(PAPER_NAMES), seed=SEED, **self.run)
         task = self.crew.do(workload.prepare(table).ready)
@@ -178,7 +178,9 @@ class BrickellShmatikov2008:
         intact, trivial = (
             prepared.measure(anonymize(table, "k-anonymity k=1", name)) for name in ("original", "without-quasi")
         )
-        return Finding(panel, task, intact, trivial, tuple(made[text] for text in wanted if text in made), infeasible)
+        return PanelFinding(
+            panel, task, intact, trivial, tuple(made[text] for text in wanted if text in made), infeasible
+        )
 
     @property
     def over(self) -> str:
@@ -188,7 +190,7 @@ class BrickellShmatikov2008:
         return f"{len(list(self.all))} sanitizations of figures {numbers}; {lacking} of the grid cannot be made"
 
     @property
-    def all(self) -> Iterator[tuple[Finding, Sanitization]]:
+    def all(self) -> Iterator[tuple[PanelFinding, Sanitization]]:
         """All sanitizations of all panels."""
         return ((finding, sanitization) for finding in self.findings.values() for sanitization in finding.made)
 
@@ -268,11 +270,11 @@ def _destruction(study: BrickellShmatikov2008) -> Iterator[Claim]:
         )
 
 
-def _top_share(finding: Finding) -> float:
+def _top_share(finding: PanelFinding) -> float:
     return round(float(finding.task.table.cells.sensitive[0].shares.max()), 4)
 
 
-def _baselines(findings: Mapping[str, Finding]) -> Iterator[Claim]:
+def _baselines(findings: Mapping[str, PanelFinding]) -> Iterator[Claim]:
     """Compare what is guessed and learned from trivial sanitizations with the numbers as they are printed."""
     pair = {"Marital": findings["1"], "Occupation": findings["2"]}
     ours = {name: _top_share(finding) for name, finding in pair.items()}
@@ -288,7 +290,7 @@ def _baselines(findings: Mapping[str, Finding]) -> Iterator[Claim]:
     yield row("marital-baseline-decision-tree", learned_best, partial(_is_near, learned_best))
 
 
-def _a_know(finding: Finding) -> Claim:
+def _a_know(finding: PanelFinding) -> Claim:
     intact = finding.intact["a_know"]
     shares = {
         sanitization.label: sanitization.measured["a_know"] / intact
@@ -372,7 +374,7 @@ def _drops(table_2: Mapping[str, tuple[Learned, Learned]]) -> Iterator[Claim]:
     )
 
 
-def _l_diversity(finding: Finding) -> Claim:
+def _l_diversity(finding: PanelFinding) -> Claim:
     """Section 6: l-diversity has to suppress the quasi-identifiers to limit what the adversary learns."""
     made = [sanitization for sanitization in finding.made if sanitization.label[0] == "l"]
     ours = {
@@ -392,7 +394,7 @@ def _l_diversity(finding: Finding) -> Claim:
     )
 
 
-def _nothing_beyond_trivial(finding: Finding) -> Claim:
+def _nothing_beyond_trivial(finding: PanelFinding) -> Claim:
     gains = {sanitization.label: round(finding.gain(sanitization), 4) for sanitization in finding.made}
     return row(
         "figure-4-below-trivial",
@@ -402,7 +404,7 @@ def _nothing_beyond_trivial(finding: Finding) -> Claim:
     )
 
 
-def _table_3(finding: Finding) -> Claim:
+def _table_3(finding: PanelFinding) -> Claim:
     rows = {"intact": finding.intact, **{sanitization.label: sanitization.measured for sanitization in finding.made}}
     ours = {name: [round(measured["a_acc"], 4), round(measured["a_know"], 4)] for name, measured in rows.items()}
     return row(
@@ -459,7 +461,7 @@ def _bars(label: str, heights: Mapping[str, float]) -> FigureLine:
     return FigureLine(label, [{"x": name, "y": height} for name, height in heights.items()], False)
 
 
-def _figure(finding: Finding) -> Figure:
+def _figure(finding: PanelFinding) -> Figure:
     panel = finding.panel
     curves = [_bars("adversary (A_acc)", {made.label: made.adversary for made in finding.made})]
     for name in PAPER_NAMES:

@@ -7,12 +7,11 @@ from typing import Any
 from sfumato.measures.all_measures import MEASURES
 from sfumato.report import point_summary as summary
 from sfumato.report.data_summary import weights_sentences
-from sfumato.report.verdicts import advice, disagreement_sentence
+from sfumato.report.verdicts import advice
 from sfumato.texts.catalogue import listed, number, section, t, wrapped
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.question.answer import Choice, Reply, in_numbers, within
 from sfumato.tradeoff.question.best_possible import Optimum, surpassed
-from sfumato.tradeoff.question.knee import Step
 from sfumato.tradeoff.question.question import Question
 from sfumato.tradeoff.question.reasons import both
 from sfumato.tradeoff.question.recipients import is_unchanged, unpublishable_reason, warnings
@@ -28,7 +27,6 @@ def reply_values(reply: Reply, map_: Map, folder: Path) -> dict[str, Any]:
         "headlines": [] if answer is None else [headline.values() for headline in summary.headlines(map_, answer)],
         "done": None if answer is None else summary.done_sentence(map_, answer),
         "others": [_values(point, place_words(point, reply)) for point in reply.best[1:]],
-        "not_told_apart": [] if answer is None else [rival.id for rival in _rivals(reply, map_)],
         "neighbours": [
             {"side": side, **_values(point, place_words(point, reply))}
             for side, point in neighbours.items()
@@ -55,8 +53,6 @@ def reply_lines(reply: Reply, map_: Map, folder: Path) -> Iterator[str]:
     if done := summary.done_sentence(map_, answer):
         yield wrapped(t("reply.what_done", done=done))
     yield from section(t("reply.also_among"), (place_words(point, reply) for point in reply.best[1:]))
-    alike = summary.alike_sentences(within(map_.points, reply.question.bounds), answer, reply.question.asked)
-    yield from section(t("reply.what_cannot"), alike)
     around = {"cheaper": reply.cheaper, t("reply.next_step"): reply.dearer}
     yield from section(
         t("reply.neighbours"),
@@ -91,12 +87,6 @@ def _asked_besides(reply: Reply) -> Iterator[str]:
         bought = [place_words(point, reply) for point in reply.bought]
         more = listed(bound.typed for bound in reply.question.relaxed)
         yield from section(t("reply.also", more=more), bought or [t("reply.nothing_better")])
-
-
-def _rivals(reply: Reply, map_: Map) -> list[Point]:
-    """List the releases within the bounds that differ from the answer by no more than chance."""
-    assert reply.answer is not None
-    return summary.not_told_apart(within(map_.points, reply.question.bounds), reply.answer, reply.question.asked)
 
 
 def answer_words(reply: Reply) -> str:
@@ -229,17 +219,13 @@ def choice_lines(choice: Choice, map_: Map, command: str) -> Iterator[str]:
         yield f"  {name:18} {number(point.measures[name]):>10} {arrow} {MEASURES[name].meaning}"
     yield from (f"\n{wrapped(sentence).lstrip()}" for sentence in weights_sentences(map_))
     worth = advice(map_, point)
-    steps = [_next_step(step, choice.axes) for step in choice.slope if step.start == point.id]
     ways = choice.landmarks.items() if choice.by == "best" else ()  # otherwise the reasons list differences
     others = [f"{by}: {id}" for by, id in ways if id not in (None, point.id)]
     neighbours = [f"{each.side}: {each.said} [{summary.settings(map_[each.point])}]" for each in choice.neighbours]
     yield from section(t("choice.why_one"), choice.why)
-    yield from section(t("choice.what_cannot"), summary.alike_sentences(map_.points, choice.point, choice.axes))
     yield from section(t("choice.worth"), [worth] if worth else [])
-    yield from section(t("choice.do_axes"), _disagreements(choice, map_))
     yield from section(t("choice.before_you"), choice.warnings)
     yield from section(t("choice.neighbours_frontier", choice=choice), neighbours)
-    yield from section(t("choice.what_privacy"), steps)
     yield from section(t("choice.other_ways"), others)
     yield t("choice.publish", command=command)
 
@@ -250,19 +236,4 @@ def choice_values(choice: Choice, map_: Map) -> dict[str, Any]:
     values["weights"] = map_.about.get("weights", {})
     values["headlines"] = [headline.values() for headline in summary.headlines(map_, choice.point)]
     values["done"] = summary.done_sentence(map_, choice.point)
-    values["not_told_apart"] = [rival.id for rival in summary.not_told_apart(map_.points, choice.point, choice.axes)]
-    return values | {"worth": worth, "disagreements": _disagreements(choice, map_), "relax": []}
-
-
-def _disagreements(choice: Choice, map_: Map) -> list[str]:
-    """Describe where the point looks good by one measure and bad by another of the same kind."""
-    if map_.disagreements is None:
-        return []
-    return [disagreement_sentence(each) for each in map_.disagreements.of_point(choice.point, choice.axes)]
-
-
-def _next_step(step: Step, axes: tuple[str, str]) -> str:
-    """Describe the cost of the next step of privacy, in total and per unit."""
-    first, second = axes
-    rate = "" if step.rate is None else t("choice.each_unit", step=step, second=second, first=first)
-    return t("choice.next_step", step=step, second=second, first=first, rate=rate)
+    return values | {"worth": worth, "relax": []}

@@ -77,8 +77,6 @@ def _study(check: Check) -> Iterator[str]:
     infeasible = [problem for problem in check.problems if problem.kind == "infeasible"]
     if not check.problems:
         yield t("check.explorable", check=check)
-    if check.effort is not None and not failed:
-        yield t("check.effort", effort=check.effort.in_words)
     for problems, id in ((failed, "check.would_fail"), (infeasible, "check.infeasible")):
         if problems:
             yield t(id, check=check, number=len(problems))

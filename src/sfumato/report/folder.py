@@ -8,6 +8,7 @@ from typing import Any
 
 from sfumato.config.documents import json_text
 from sfumato.report.page import page, scores_of
+from sfumato.report.purpose import purpose_page
 from sfumato.runtime.staging import staged
 from sfumato.texts.html import NoRoomError
 from sfumato.tradeoff.exploration.folder import TIMINGS, decided_values, limit_values, point_values
@@ -16,10 +17,13 @@ from sfumato.tradeoff.map import Map, Point
 PUBLIC_FILES = ("report-public.html", "map-public.png")
 """The files of the folder that are safe to share; all others are internal."""
 
+PURPOSE = "purpose.html"
+"""What the user's analysis asked and what releases keep; only with an analysis."""
+
 DRAWN = ("report.html", "map-internal.png", "report-public.html", "map-public.png")
 """Drawings; omitted if the disk is full."""
 
-INTERNAL = ("report.html", "map-internal.png")
+INTERNAL = ("report.html", "map-internal.png", PURPOSE)
 """The internal ones of them, readable by their owner only."""
 
 KEPT = ("id", "anonymizer", "form", "requirement", "parameters", "status", "reason", "measures")
@@ -68,11 +72,13 @@ def save_map(map_: Map, folder: Path) -> list[Path]:
         with suppress(NoRoomError):
             page = name.endswith(".html")
             contents[name] = report_bytes(map_, public) if page else picture_bytes(map_, internal=not public)
+    purpose = purpose_page(map_, date.today())
+    contents |= {} if purpose is None else {PURPOSE: purpose.encode()}
     targets = [folder / name for name in contents]
     with staged(targets, private=[folder / name for name in INTERNAL]) as drafts:
         for draft, content in zip(drafts, contents.values(), strict=True):
             draft.write_bytes(content)
-    for name in set(DRAWN) - contents.keys():
+    for name in {*DRAWN, PURPOSE} - contents.keys():
         (folder / name).unlink(missing_ok=True)  # of an earlier map
     return targets
 

@@ -1,4 +1,4 @@
-"""The printed map: states of the candidates, frontier, disagreements, worth.
+"""The printed map: states of the candidates, frontier, worth.
 
 Also the printed frontier of a search: the number of points, and some of them, the most private first.
 """
@@ -20,11 +20,8 @@ from sfumato.tradeoff.search.problems import Problem
 WIDE = 8
 """The width of a headline column of the frontier."""
 
-ONE_COLUMN = len("100 %, worst 100 %")
-"""The width of a column in the table of sensitive columns."""
-
 MOST_TOLD = 5
-"""The most disagreements printed; the report has all."""
+"""The most external releases printed; the report has all."""
 
 
 def map_lines(map_: Map, page: str | None) -> Iterator[str]:
@@ -35,22 +32,9 @@ def map_lines(map_: Map, page: str | None) -> Iterator[str]:
     yield from _frontier(map_)
     if external := list(summary.external_lines(map_)):
         yield from _section(t("map_line.made_elsewhere"), external)
-    disagreements, verdicts = map_.disagreements, map_.verdicts
-    if disagreements is not None and disagreements.compared:
-        some, left = disagreements.on_frontier[:MOST_TOLD], len(disagreements.on_frontier) - MOST_TOLD
-        cases = [f"{each.point.id}: {worth.disagreement_sentence(each)}" for each in some]
-        more = t("map_line.report_tells_2", left=left) if left > 0 else ""
-        sentences = [
-            worth.readers(disagreements),
-            worth.disagreement_tally(disagreements),
-            *cases,
-            more,
-            worth.disagreement_rule(disagreements),
-        ]
-        yield from _section(t("map_line.do_axes"), sentences)
+    verdicts = map_.verdicts
     if verdicts is not None:
-        sentences = [worth.reach(verdicts), worth.tally(verdicts), worth.best(verdicts)]
-        yield from _section(t("map_line.worth"), sentences)
+        yield from _section(t("map_line.worth"), [worth.tally(verdicts)])
 
 
 def map_brief(map_: Map, page: str | None) -> Iterator[str]:
@@ -68,22 +52,11 @@ def map_brief(map_: Map, page: str | None) -> Iterator[str]:
 
 def map_values(map_: Map) -> dict[str, Any]:
     """Return the map as plain values."""
-    disagreements = [] if map_.disagreements is None else map_.disagreements.on_frontier
     return {
         "points": len(map_.points),
         "states": _states(map_),
         "frontier": [point.id for point in map_.frontier()],
         "verdicts": None if map_.verdicts is None else map_.verdicts.by_verdict,
-        "disagreements": [
-            {
-                "point": each.point.id,
-                "axis": each.axis.measure,
-                "looks": each.axis.side,
-                "others": [other.measure for other in each.others],
-                "said": worth.disagreement_sentence(each),
-            }
-            for each in disagreements
-        ],
     }
 
 
@@ -148,39 +121,6 @@ def _frontier(map_: Map) -> Iterator[str]:
         column = Subject.of(map_).column
         words = "; ".join(f"{summary.plain_label(name)}: {summary.plain_meaning(map_, name, column)}" for name in heads)
         yield f"\n{wrapped(t('map_line.brackets_formulas', words=words))}"
-    yield from _of_columns(map_, [_told(alike) for alike in _alike(frontier, axes)])
-
-
-def _of_columns(map_: Map, frontier: Sequence[Point]) -> Iterator[str]:
-    """Tabulate the risk of each of several sensitive columns."""
-    subject = Subject.of(map_)
-    rows = {
-        point.id: {
-            about.column: guess
-            for about, own in subject.of_columns(point.measures, point.by_sensitive)
-            if (guess := summary.best_guess(about, own)) is not None
-        }
-        for point in frontier
-        if point.by_sensitive
-    }
-    if not any(rows.values()):
-        return
-    wide = {name: max(len(name), ONE_COLUMN) for name in subject.sensitive}
-    yield t("map_line.how_often")
-    yield f"  {t('map_line.point'):18} {'  '.join(f'{name:>{width}}' for name, width in wide.items())}"
-    without = {name: guess.without for row in rows.values() for name, guess in row.items() if guess.without is not None}
-    cells = [
-        f"{summary.whole_percent(without[name]) if name in without else '-':>{width}}" for name, width in wide.items()
-    ]
-    yield f"  {t('map_line.without_data'):18} {'  '.join(cells)}"
-    for id, row in rows.items():
-        cells = [f"{_both(row[name]) if name in row else '-':>{width}}" for name, width in wide.items()]
-        yield f"  {id:18} {'  '.join(cells)}"
-
-
-def _both(guess: summary.BestGuess) -> str:
-    worst = summary.whole_percent(guess.in_worst_group) if guess.in_worst_group else "-"
-    return t("map_line.worst", whole_percent=summary.whole_percent(guess.share), worst=worst)
 
 
 def _told(alike: Sequence[Point]) -> Point:

@@ -365,7 +365,6 @@ TURNED: Mapping[str, Callable[[float], float]] = {
     "utility_expanded": _error,
     "bounded_utility": _bounded_error,
     "pmse": lambda pmse: 4 * pmse,  # its maximum is 1/4
-    "pmse_tree": lambda pmse: 4 * pmse,
 }
 """Conversions of values in sentences: of a usefulness, to its error."""
 

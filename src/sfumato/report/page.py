@@ -2,8 +2,6 @@
 
 The workbench shares some scripts (`SHARED`): the map, one release, several side by side. A content security policy
 allows our scripts by digest and forbids all others, and every request.
-
-The section "What the budget bought" shows the score of a tuned map over time, and the last successful tries.
 """
 
 from base64 import b64encode
@@ -12,11 +10,8 @@ from datetime import date
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
-from itertools import pairwise
 from textwrap import wrap
 from typing import Any
-
-import altair as alt
 
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES
@@ -27,65 +22,13 @@ from sfumato.report.measure_sentences import Subject, sentences
 from sfumato.runtime.kernels import cache_folder
 from sfumato.runtime.staging import staged
 from sfumato.texts.catalogue import counted, drawing_texts, listed
-from sfumato.texts.html import as_svg, drawing, file, in_script, libraries, render, source
+from sfumato.texts.html import file, in_script, libraries, render, source
 from sfumato.tradeoff import chart
 from sfumato.tradeoff.comparison import VERDICTS, Verdicts
 from sfumato.tradeoff.limit import AXES, MEANING, Scores
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.public import PublicStudy
 from sfumato.tradeoff.question.knee import place
-
-Step = tuple[float, float]
-"""Seconds since the start, and the score from then on."""
-
-
-def score_over_time(map_: Map) -> list[Step]:
-    """Return the score after each candidate, in the order of tries; empty if nothing can be scored.
-
-    It never rises, because a further release can only reduce the area under the staircase.
-    """
-    steps: list[Step] = []
-    tried = []
-    for seconds, id in map_.about.get("tuning", {}).get("order", ()):
-        tried.append(map_[id])
-        try:
-            steps.append((seconds, map_.score(tried)))
-        except BadInputError:  # nothing measured on these axes, or all equal
-            return []
-    return steps
-
-
-def tuning_content(map_: Map) -> dict[str, Any] | None:
-    """Return the content of the section; None for a map without a time limit, such as the public one."""
-    steps = score_over_time(map_)
-    if len(steps) < 2:
-        return None
-    added = map_.about["tuning"]["added"]
-    untuned = len(steps) - added
-    return {
-        "added": added,
-        "before": steps[untuned - 1][1] if untuned else 1.0,
-        "after": steps[-1][1],
-        "fell": max((right[0] for left, right in pairwise(steps) if right[1] < left[1]), default=None),
-        "seconds": steps[-1][0],
-        "chart": drawing(_chart(steps)),
-    }
-
-
-def _chart(steps: list[Step]) -> str:
-    rows = [{"seconds": seconds, "score": score} for seconds, score in steps]
-    drawn = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(interpolate="step-after", color=chart.QUIET, strokeWidth=1.8)
-        .encode(
-            x=alt.X("seconds:Q", title="seconds since the start"),
-            y=alt.Y("score:Q", title="score, lower is better", scale=alt.Scale(zero=False)),
-        )
-        .properties(width=620, height=170)
-        .configure(**(chart.LOOK | {"background": "transparent"}))
-    )
-    return as_svg(drawn.to_json())
-
 
 TITLE = 80
 """The maximum line length of an axis title."""
@@ -112,8 +55,6 @@ def page(map_: Map, public: bool, day: date) -> str:
         notices=[*about.get("notices", ()), *([about["note"]] if "note" in about else [])],
         scores=None if public else scores_of(map_),
         limit_meaning=MEANING,
-        tuning=tuning_content(map_),
-        disagreements=_disagreements(map_),
         verdicts=None if map_.verdicts is None else _verdicts(map_.verdicts),
         unmade=[point for point in map_.points if not (point.measures if public else point.status == "measured")],
         meanings=meanings(map_),
@@ -157,7 +98,7 @@ def chart_content(map_: Map, public: bool, plain: tuple[str, str] | None) -> dic
         "forms": list(map_.study.forms),
         "spec": _empty_chart(map_),
         "limit": limit_content(map_),
-        "worth": None if verdicts is None else {"spec": _worth_chart(verdicts), "marks": verdicts.marks},
+        "worth": None if verdicts is None else {"marks": verdicts.marks},
         "measures": [
             *(_plain_measure(map_, name, subject) for name in (summary.plain_names(map_) if plain else ())),
             *(
@@ -237,26 +178,12 @@ def _said(map_: Map, point: Point) -> dict[str, Any]:
 
 
 def judged(map_: Map, point: Point) -> dict[str, Any]:
-    """Return the worth of a release, and its disagreements, for its panel and its tooltip."""
-    worth, torn = None, [] if map_.disagreements is None else map_.disagreements.of_point(point)
+    """Return the worth of a release, for its panel and its tooltip."""
+    worth = None
     if map_.verdicts is not None and point.worth is not None:
         verdict = "" if point.is_baseline else VERDICTS[point.worth["verdict"]]
         worth = {**point.worth, "told": verdict, "said": of_verdicts.sentence(map_.verdicts, point)}
-    return {"worth": worth, "disagreements": list(map(of_verdicts.disagreement_sentence, torn))}
-
-
-def _disagreements(map_: Map) -> dict[str, Any] | None:
-    """Return the disagreements of the whole map; None if too few releases exist to rank."""
-    disagreements = map_.disagreements
-    if disagreements is None or not disagreements.compared:
-        return None
-    torn = [(point, disagreements.of_point(point)) for point in disagreements.frontier]
-    return {
-        "readers": of_verdicts.readers(disagreements),
-        "tally": of_verdicts.disagreement_tally(disagreements),
-        "on_frontier": [(point, list(map(of_verdicts.disagreement_sentence, apart))) for point, apart in torn if apart],
-        "rule": of_verdicts.disagreement_rule(disagreements),
-    }
+    return {"worth": worth}
 
 
 def _verdicts(verdicts: Verdicts) -> dict[str, Any]:
@@ -266,11 +193,7 @@ def _verdicts(verdicts: Verdicts) -> dict[str, Any]:
     """
     return {
         "question": of_verdicts.question(verdicts),
-        "reach": of_verdicts.reach(verdicts),
         "tally": of_verdicts.tally(verdicts),
-        "best": of_verdicts.best(verdicts),
-        "adversaries": of_verdicts.adversaries(verdicts),
-        "by_chance": of_verdicts.by_chance(),
         "has_adversary": verdicts.has_adversary,
         "releases": verdicts.releases,
         "references": [point for point in verdicts.known if point.is_baseline],
@@ -289,16 +212,6 @@ def _empty_chart(map_: Map) -> dict[str, Any]:
     spec |= {"width": "container", "height": 460, "autosize": {"type": "fit-x", "contains": "padding"}}
     spec["config"] |= {"background": None, "padding": 4}
     del spec["title"]
-    return spec
-
-
-def _worth_chart(verdicts: Verdicts) -> dict[str, Any] | None:
-    """Return the specification of the researcher's gain against the adversary's, if there is an adversary."""
-    if not verdicts.has_adversary:
-        return None
-    spec = chart.specification(chart.worth_chart(verdicts))
-    spec |= {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
-    spec["config"] |= {"background": None, "padding": 4}
     return spec
 
 

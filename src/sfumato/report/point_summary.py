@@ -8,7 +8,7 @@ from the fields of the declaration and of the candidate, so a new field has an o
 """
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
@@ -19,7 +19,7 @@ from sfumato.measures.all_measures import MEASURES
 from sfumato.release.changes import LEFT_OUT
 from sfumato.report.data_summary import data_words
 from sfumato.report.measure_sentences import GUESSES, Subject, changes_sentence, guess_share, guess_without, sentence
-from sfumato.texts.catalogue import counted, listed, number, percent, t, wrapped
+from sfumato.texts.catalogue import counted, number, percent, t, wrapped
 from sfumato.tradeoff.map import Map, Point
 from sfumato.tradeoff.public import PublicStudy
 from sfumato.tradeoff.question.knee import COUNT_ERRORS, Place, place
@@ -346,10 +346,6 @@ def _drawn(map_: Map, point: Point, names: tuple[str, str]) -> tuple[float, floa
     return (values[names[0]], values[names[1]]) if set(names) <= set(values) else None
 
 
-RIVALS = 3
-"""The most indistinguishable releases that are named."""
-
-
 def settings(point: Point) -> str:
     """Describe in a sentence how a release is made.
 
@@ -449,44 +445,6 @@ def _held(about: Mapping[str, Any]) -> str:
 def _items(about: Mapping[str, Any]) -> str:
     items = t("release.some", items=int(about["items"])) if "items" in about else "items"
     return t("release.each_set", items=items) + (t("release.lie_tree") if about.get("tree") else ". ")
-
-
-def not_told_apart(points: Iterable[Point], point: Point, axes: Sequence[str]) -> list[Point]:
-    """List the releases that are not shown to be worse than a point on any axis, by intervals.
-
-    Workloads of queries and noise are random, so some measures have intervals; if these overlap, the order is chance. A
-    release is worse on an axis if its whole interval is on the worse side of the point's; other measures are exact.
-    """
-    rivals = []
-    for rival in points:
-        if rival.id == point.id or rival.is_baseline or not rival.has(axes) or not point.has(axes):
-            continue
-        ahead = [_is_ahead(point, rival, name) for name in axes]
-        if not any(by == "surely" for by in ahead) and "by chance" in ahead:
-            rivals.append(rival)
-    return rivals
-
-
-def _is_ahead(point: Point, rival: Point, name: str) -> str:
-    """Return whether a point is ahead of another by a measure: surely, by chance (overlapping intervals), or not."""
-    mine, theirs = ((each.intervals.get(name) or (each.measures[name],) * 2) for each in (point, rival))
-    higher = MEASURES[name].better == "higher"
-    if (mine[0] > theirs[1]) if higher else (mine[1] < theirs[0]):
-        return "surely"
-    by_value = point.measures[name] > rival.measures[name] if higher else point.measures[name] < rival.measures[name]
-    return "by chance" if by_value else "no"
-
-
-def alike_sentences(points: Iterable[Point], point: Point, axes: Sequence[str]) -> list[str]:
-    """Describe the releases that are behind a point by no more than chance; empty if there are none."""
-    rivals = not_told_apart(points, point, axes)
-    if not rivals:
-        return []
-    drawn = [name for name in axes if name in point.intervals]
-    named = listed([f"{rival.id} ({settings(rival)})" for rival in rivals[:RIVALS]])
-    more = t("release.more", rivals=len(rivals) - RIVALS) if len(rivals) > RIVALS else ""
-    by = t("release.of", drawn=drawn) if drawn else ""
-    return [t("release.intervals_do", by=by, named=named, more=more)]
 
 
 OPTIONS = {

@@ -1,16 +1,14 @@
-"""Sentences about verdicts and disagreements, for the report and the terminal.
+"""Sentences about verdicts, for the report and the terminal.
 
 Accuracies are in per cent, differences of them in percentage points.
 """
 
-from collections.abc import Mapping, Sequence
-from statistics import median
+from collections.abc import Mapping
 from typing import Any
 
 from sfumato.anonymizers import anonymizer
-from sfumato.measures.all_measures import MEASURES
 from sfumato.measures.classification.classification import CONFIDENCE
-from sfumato.texts.catalogue import counted, number, signed, t, unsigned
+from sfumato.texts.catalogue import counted, signed, t, unsigned
 from sfumato.tradeoff import comparison
 from sfumato.tradeoff.map import Map, Point
 
@@ -32,18 +30,6 @@ def question(verdicts: comparison.Verdicts) -> str:
     return t("verdict.how_well", workload=workload, dealt=dealt, tested=tested, taught=taught)
 
 
-def reach(verdicts: comparison.Verdicts) -> str:
-    """Describe the accuracies of the better trivial sanitization and of the original."""
-    worth, target, sensitive = comparison.worth_of(verdicts.known[0]), verdicts.workload.target, _sensitive(verdicts)
-    base, original = worth["base_accuracy"], worth["original_accuracy"]
-    if not sensitive:
-        return t("verdict.no_column", original=original)
-    which = t("verdict.trivial_sanitization", target=target) if target in sensitive else t("verdict.better_trivial")
-    left = t("verdict.so_there_about", unsigned=unsigned(original - base)) if original > base else t("verdict.so_there")
-    made = anonymizer(worth["base"]).in_words()
-    return t("verdict.already_gives", which=which, made=made, base=base, original=original, left=left)
-
-
 # -- the answer
 
 
@@ -59,39 +45,6 @@ def tally(verdicts: comparison.Verdicts) -> str:
     rest = [t("verdict.no_better", less=less)] if less else []
     rest += [t("verdict.not_shown", unclear=unclear)] if unclear else []
     return f"{'; '.join([f'{beat} {learning}', *rest])}."
-
-
-def best(verdicts: comparison.Verdicts) -> str:
-    """Describe the release with the largest gain, and its adversary's gain."""
-    if not verdicts.releases:
-        return ""
-    point = verdicts.releases[0]
-    return t("verdict.largest_gain", point=point, gained=_gained(verdicts, comparison.worth_of(point)))
-
-
-def by_chance() -> str:
-    """Describe the reliability of a single interval."""
-    return t("verdict.compares_release", interval=INTERVAL, value=2 / (1 - CONFIDENCE))
-
-
-def adversaries(verdicts: comparison.Verdicts) -> str:
-    """Describe the number of releases in which the adversary gains more than the researcher."""
-    if not verdicts.has_adversary or not verdicts.releases:
-        return ""
-    more = sum(
-        comparison.worth_of(point)["adversary"] > comparison.worth_of(point)["gain"] for point in verdicts.releases
-    )
-    gains = [comparison.worth_of(point)["adversary"] for point in verdicts.releases]
-    low, high = unsigned(min(gains)), unsigned(max(gains))
-    span = (
-        t("verdict.percentage_points_2", low=low) if low == high else t("verdict.percentage_points", low=low, high=high)
-    )
-    target, sensitive = verdicts.workload.target, _sensitive(verdicts)
-    worst = t("verdict.column_where") if len(sensitive) > 1 else ""
-    text = t("verdict.adversary_who", sensitive=sensitive, span=span, worst=worst, share=_share(more, len(gains)))
-    if target in sensitive:
-        text += t("verdict.itself_sensitive", target=target)
-    return text
 
 
 def sentence(verdicts: comparison.Verdicts, point: Point) -> str:
@@ -138,81 +91,3 @@ def _gained(verdicts: comparison.Verdicts, worth: Mapping[str, Any]) -> str:
         return text
     more = "more" if worth["adversary"] > worth["gain"] else t("verdict.no_more")
     return t("verdict.adversary_gains", text=text, unsigned=unsigned(worth["adversary"]), more=more)
-
-
-def _share(some: int, of: int) -> str:
-    """Describe a number of the releases.
-
-    >>> _share(2, 5), _share(5, 5), _share(0, 5)
-    ('In 2 of 5 releases', 'In all 5 releases', 'In none of 5 releases')
-    """
-    many = counted(of, "release")
-    if some == of:
-        return t("verdict.in", of=of, many=many.removeprefix("1 "))
-    return t("verdict.in_of", some=some, many=many) if some else t("verdict.none", many=many)
-
-
-VALUE = "the sensitive value"
-READ = ("u_loss", "u_loss_em", "definetti_accuracy", "definetti_gain")
-
-
-def disagreement_sentence(disagreement: comparison.Disagreement) -> str:
-    """Describe a release that looks good by one measure and bad by others."""
-    point, axis, others = disagreement.point, disagreement.axis, disagreement.others
-    kind = MEASURES[axis.measure].kind
-    first, second = (t(f"disagreement.{kind}_{side}") for side in (axis.side, others[0].side))
-    beside = [f"{other.measure} ({_place(other)}{_beside(point, other.measure)})" for other in others]
-    return t("disagreement.among_third", axis=axis, first=first, place=_place(axis), second=second, beside=beside)
-
-
-def disagreement_rule(disagreements: comparison.Disagreements) -> str:
-    """Define when a release looks good or bad, and by which measures."""
-    pairs = [t("disagreement.with", axis=axis, others=others) for axis, others in disagreements.compared.items()]
-    return t("disagreement.among_one", releases=len(disagreements.releases), pairs=pairs)
-
-
-def disagreement_tally(disagreements: comparison.Disagreements) -> str:
-    """Describe the number of releases of the frontier that look good by one measure and bad by another."""
-    torn = len({each.point.id for each in disagreements.on_frontier})
-    many = counted(len(disagreements.frontier), "release")
-    if not torn:
-        return t("disagreement.none_frontier", many=many)
-    return t("disagreement.frontier_good", torn=torn, many=many)
-
-
-def readers(disagreements: comparison.Disagreements) -> str:
-    """Describe the gain from reading across groups for the researcher and the adversary; empty if not measured."""
-    known = [point for point in disagreements.releases if point.has(READ)]
-    if not known:
-        return ""
-    plain, clever = (number(median(point.measures[name] for point in known)) for name in ("u_loss", "u_loss_em"))
-    column, right, usual = _guessed_best(disagreements, known)
-    return t("disagreement.half_releases", plain=plain, clever=clever, column=column, right=right, usual=usual)
-
-
-def _guessed_best(disagreements: comparison.Disagreements, points: Sequence[Point]) -> tuple[str, float, float]:
-    """Return the column of the deFinetti attack's largest gain, its success rate, and that of a group's majority."""
-    by_column = []
-    for name in disagreements.map_.about.get("sensitive") or [VALUE]:
-        known = [point.by_sensitive.get(name, point.measures) for point in points]
-        right = median(own["definetti_accuracy"] for own in known)
-        usual = median(own["definetti_accuracy"] - own["definetti_gain"] for own in known)
-        by_column.append((right - usual, right, name))
-    gain, right, name = max(by_column)
-    return name, right, right - gain
-
-
-def _place(standing: comparison.StandingByMeasure) -> str:
-    return t("disagreement.rank", standing=standing)
-
-
-def _beside(point: Point, measure: str) -> str:
-    """Return the baseline of an attack's accuracy."""
-    column, measures = comparison.attacked_column(point, measure)
-    if measure == "definetti_accuracy" and "definetti_gain" in measures:
-        usual = measures[measure] - measures["definetti_gain"]
-        return t("disagreement.definetti_attack", value=column or VALUE, measures=measures[measure], usual=usual)
-    if measure == "attack_accuracy" and measures.get("empirical_breach", -1.0) > -1:
-        usual = measures[measure] / (1 + measures["empirical_breach"])
-        return t("disagreement.attack_guesses", value=column or VALUE, measures=measures[measure], usual=usual)
-    return ""

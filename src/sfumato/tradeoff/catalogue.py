@@ -17,6 +17,7 @@ from sfumato.config.options import Configured, Described, described
 from sfumato.data import declaration as declared
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES, Measure
+from sfumato.measures.analysis.analysis import Analysis
 from sfumato.measures.attacks.attacks import Attacks
 from sfumato.measures.attribute_attack import Attack
 from sfumato.measures.classification.classification import Classification
@@ -115,6 +116,7 @@ def sections() -> Mapping[str, tuple[Entry, ...]]:
         "sections of a study": (
             Entry("[table]", declared.TableDeclaration),
             Entry("[scales]", Scales),
+            Entry("[analysis]", Analysis),
             Entry("[search]", SearchPlan),
             Entry("[[candidates]]", Grid, declared.ATTRIBUTES),
         ),

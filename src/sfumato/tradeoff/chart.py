@@ -23,7 +23,7 @@ from sfumato.config.documents import bundled_facts
 from sfumato.measures.all_measures import MEASURES
 from sfumato.runtime.arrays import RedactedRepr
 from sfumato.texts.html import as_png, as_svg
-from sfumato.tradeoff.comparison import VERDICTS, Verdicts, mark_of, worth_of
+from sfumato.tradeoff.comparison import VERDICTS, mark_of
 from sfumato.tradeoff.limit import AXES
 from sfumato.tradeoff.map import Map, Point
 
@@ -333,88 +333,6 @@ def ring(base: alt.Chart) -> alt.Chart:
 def _sizes(expression: str) -> alt.SizeValue:
     """Set the size of each mark; 0 hides it in a layer, so that all layers have the same domain."""
     return alt.SizeValue(alt.ExprRef(expression))
-
-
-ACROSS = ["what an adversary gains, percentage points", "a_acc, lower is better"]
-UPWARD = ["what a researcher gains, percentage points", "utility_gain, higher is better"]
-ROOM = 0.07
-"""The free share of an axis at each end."""
-
-
-def worth_rows(verdicts: Verdicts) -> list[dict[str, Any]]:
-    """List the chart values of each compared point; gains in percentage points."""
-    labels = labels_of(verdicts.known, lambda point: (worth_of(point)["adversary"], worth_of(point)["gain"]))
-    return [_row(point) | {"label": labels.get(point.id, "")} for point in verdicts.known]
-
-
-def _row(point: Point) -> dict[str, Any]:
-    worth = worth_of(point)
-    return {
-        "id": point.id,
-        "x": 100 * worth["adversary"],
-        "y": 100 * worth["gain"],
-        "low": 100 * worth["low"],
-        "high": 100 * worth["high"],
-        "family": family(point),
-        "form": point.form,
-        "frontier": True,
-        "verdict": mark_of(point),
-        "told": "" if point.is_baseline else VERDICTS[worth["verdict"]],
-        "baseline": point.is_baseline,
-    }
-
-
-@unchecked
-def worth_chart(verdicts: Verdicts) -> alt.TopLevelMixin:
-    """Draw the researcher's gain with its interval against the adversary's, and the line where they are equal."""
-    rows = worth_rows(verdicts)
-    across = _domain([row["x"] for row in rows])
-    upward = _domain([row[end] for row in rows for end in ("low", "high")])
-    axis, scale = alt.Axis(title=UPWARD, format=",~r"), alt.Scale(domain=upward, nice=False)
-    x = alt.X("x:Q", axis=alt.Axis(title=ACROSS, format=",~r"), scale=alt.Scale(domain=across, nice=False))
-    y, low = alt.Y("y:Q", axis=axis, scale=scale), alt.Y("low:Q", axis=axis, scale=scale)
-    tooltip = [alt.Tooltip("told:N", title="worth"), alt.Tooltip("id:N")]
-    base = alt.Chart(alt.NamedData("points")).encode(x=x, y=y, tooltip=tooltip)
-    bars = base.mark_rule(color=QUIET, strokeWidth=1.3, tooltip=None).encode(y=low, y2="high:Q")
-    layers = [
-        *_guides(x, y, across, upward),
-        bars,
-        dots(base, families(verdicts.map_)),
-        *baselines(base, "datum.y < 0"),
-    ]
-    drawn: alt.TopLevelMixin = (
-        alt.layer(*layers, verdict_marks(base), ring(base), datasets={"points": rows})
-        .add_params(alt.param(name="chosen", value=""))
-        .properties(width=560, height=320)
-        .configure(**LOOK)
-    )
-    return drawn
-
-
-def _domain(values: Sequence[float]) -> list[float]:
-    """Return an interval that contains the values and zero, with a margin at both ends."""
-    low, high = min(0.0, *values), max(0.0, *values)
-    room = ROOM * ((high - low) or 1.0)
-    return [low - room, high + room]
-
-
-def _guides(x: alt.X, y: alt.Y, across: list[float], upward: list[float]) -> list[alt.Chart]:
-    """Draw the lines of equal gains and of no gain for the researcher."""
-    start, end = max(across[0], upward[0]), min(across[1], upward[1])
-    ends = [{"x": start, "y": start, "said": ""}, {"x": end, "y": end, "said": "equal gains"}]
-    diagonal = alt.Chart(alt.InlineData(ends)).encode(x=x, y=y)
-    nothing = alt.Chart(alt.InlineData([{"y": 0}])).mark_rule(color=QUIET, strokeDash=[4, 3], opacity=0.7)
-    at_right = "scale('x', datum.x) > width / 2"
-    named = diagonal.mark_text(
-        align=alt.ExprRef(f"{at_right} ? 'right' : 'left'"),
-        dx=alt.ExprRef(f"{at_right} ? -4 : 6"),
-        dy=alt.ExprRef(f"{at_right} ? -8 : 8"),
-        fontSize=11.5,
-        fontStyle="italic",
-        color=QUIET,
-    )
-    line = diagonal.mark_line(color=QUIET, strokeWidth=1.3, opacity=0.7)
-    return [nothing.encode(y=y), line, named.encode(text="said:N")]
 
 
 SHARPNESS = 2

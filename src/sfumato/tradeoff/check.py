@@ -33,7 +33,6 @@ from sfumato.measures.subsets import (
 from sfumato.measures.superpopulation import PopulationUniques, individual_risks, population_uniques
 from sfumato.runtime.arrays import Counts, Numbers, RedactedRepr
 from sfumato.texts.catalogue import refusal, t
-from sfumato.tradeoff.exploration.effort import Effort, effort_of
 from sfumato.tradeoff.study.candidate import Candidate
 from sfumato.tradeoff.study.draft import as_study
 from sfumato.tradeoff.study.study import Study, of_table
@@ -257,8 +256,6 @@ class Check(RedactedRepr):
     shared: tuple[str, ...] = ()
     candidates: int = 0
     problems: tuple[StudyProblem, ...] = ()
-    effort: Effort | None = None
-    """The estimated cost of exploring the study."""
 
     notices: tuple[str, ...] = ()
 
@@ -296,7 +293,6 @@ class Check(RedactedRepr):
             and vars(household)
             | {"column": self.household_column, "sizes": _by_text(household.sizes), "shared": self.shared},
             "problems": list(map(vars, self.problems)),
-            "effort": self.effort and self.effort.fields,
         }
         first = {name: getattr(self, name) for name in ("table", "study", "records")}
         last = {"valid": self.valid, "notices": self.notices}
@@ -359,7 +355,6 @@ def check(
             study=study.name,
             candidates=len(study.candidates),
             problems=problems(study, table),
-            effort=effort_of(study, table),
         )
     return outcome
 

@@ -1,23 +1,16 @@
-"""Dominance between releases, the verdicts on releases, and disagreements between measures.
+"""Dominance between releases, and the verdicts on releases.
 
 **Verdicts.** Brickell & Shmatikov (2008): a release must give a researcher more than the better trivial sanitization
 does, and this gain is compared with the adversary's gain. Accuracies are shares, gains differences of accuracies.
 `report/verdicts.py` has the sentences.
-
-**Disagreements.** A release looks good by one measure and bad by another of the same kind. Trivial sanitizations and
-the original are excluded. A release looks good by a measure if at most a third of the releases, itself included, are
-as good or better. It looks bad if at most a third are as bad or worse. `COMPARED` lists the measures for each kind. An
-attack that does not beat its baseline is never reported as bad.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,129 +150,3 @@ def mark_of(point: Point) -> str:
     if point.is_baseline or point.worth is None or point.worth["verdict"] == "better":
         return ""
     return str(point.worth["verdict"])
-
-
-COMPARED = {
-    "risk": ("p_loss", "a_know", "attack_accuracy", "definetti_accuracy"),
-    "utility": ("u_loss", "u_loss_em", "query_error", "query_error_em"),
-}
-"""Measures compared with an axis: losses of the worst and the mean person and two attacks; two tasks of analysts."""
-
-BEATEN = {"attack_accuracy": "empirical_breach", "definetti_accuracy": "definetti_gain"}
-"""The gain of each attack over its baseline. Without a gain the rank of a release by the attack means nothing."""
-
-FEWEST = 6
-"""The fewest releases for which a third is meaningful."""
-
-ALIKE = 1e-9
-"""Measures closer than this, relative to their size, are equal."""
-
-
-@dataclass(frozen=True, repr=False)
-class StandingByMeasure(RedactedRepr):
-    """The rank of a release by one measure."""
-
-    public_fields: ClassVar[tuple[str, ...]] = ("measure", "side")
-
-    measure: str
-    value: float
-    rank: int
-    """1 is the best; equal releases share the best of their ranks."""
-
-    of: int
-    side: str
-    """good, bad, or empty."""
-
-
-@dataclass(frozen=True, repr=False)
-class Disagreement(RedactedRepr):
-    """A release that looks good by an axis and bad by other measures of the same kind, or the other way round."""
-
-    public_fields: ClassVar[tuple[str, ...]] = ("point",)
-
-    point: Point
-    axis: StandingByMeasure
-    others: tuple[StandingByMeasure, ...]
-
-
-@dataclass(frozen=True, repr=False)
-class Disagreements(RedactedRepr):
-    """The disagreements between measures about the releases of a map."""
-
-    map_: Map
-
-    @staticmethod
-    def of(map_: Map) -> Disagreements | None:
-        """Return the disagreements of a map; None if it has too few releases to rank."""
-        disagreements = Disagreements(map_)
-        return disagreements if len(disagreements.releases) >= FEWEST else None
-
-    @cached_property
-    def releases(self) -> list[Point]:
-        """The measured releases, without trivial sanitizations and the original."""
-        return [point for point in self.map_.points if point.status == "measured" and not point.is_baseline]
-
-    @cached_property
-    def _costs(self) -> dict[str, list[float]]:
-        """For each measure, the costs of all releases that have it, best first."""
-        return {name: sorted(cost(name, p.measures[name]) for p in self.releases if p.has([name])) for name in MEASURES}
-
-    def standing(self, point: Point, measure: str) -> StandingByMeasure | None:
-        """Return the rank of a release by a measure; None if too few releases, or not this one, have the measure."""
-        known = self._costs[measure]
-        if point.is_baseline or not point.has([measure]) or len(known) < FEWEST:
-            return None
-        point_cost = cost(measure, point.measures[measure])
-        near = ALIKE * abs(point_cost) if isfinite(point_cost) else 0.0
-        better, worse = bisect_left(known, point_cost - near), len(known) - bisect_right(known, point_cost + near)
-        good, bad = 3 * (len(known) - worse) <= len(known), 3 * (len(known) - better) <= len(known)
-        side = "good" if good else "bad" if bad else ""
-        return StandingByMeasure(measure, point.measures[measure], better + 1, len(known), side)
-
-    @cached_property
-    def compared(self) -> dict[str, list[str]]:
-        """For each axis of the study, the other measured measures of its kind in `COMPARED`."""
-        by_axis = {}
-        for axis in self.map_.study.axes:
-            others = [name for name in COMPARED[MEASURES[axis].kind] if name != axis]
-            by_axis[axis] = [name for name in others if len(self._costs[name]) >= FEWEST]
-        return {axis: others for axis, others in by_axis.items() if others and len(self._costs[axis]) >= FEWEST}
-
-    def of_point(self, point: Point, axes: Sequence[str] = ()) -> list[Disagreement]:
-        """List the disagreements between the axes (default: the study's) and the measures compared with them."""
-        disagreements = []
-        for name in axes or self.map_.study.axes:
-            axis = self.standing(point, name)
-            if axis is None or not axis.side or _is_idle(point, axis):
-                continue
-            beside = [self.standing(point, other) for other in COMPARED[MEASURES[name].kind] if other != name]
-            apart = tuple(
-                standing
-                for standing in beside
-                if standing and standing.side not in ("", axis.side) and not _is_idle(point, standing)
-            )
-            disagreements += [Disagreement(point, axis, apart)] if apart else []
-        return disagreements
-
-    @cached_property
-    def frontier(self) -> list[Point]:
-        """The releases on the frontier of the study's axes."""
-        return [point for point in self.map_.frontier() if not point.is_baseline]
-
-    @cached_property
-    def on_frontier(self) -> list[Disagreement]:
-        """All disagreements about releases on the frontier, in its order."""
-        return [disagreement for point in self.frontier for disagreement in self.of_point(point)]
-
-
-def attacked_column(point: Point, attack: str) -> tuple[str | None, Mapping[str, float]]:
-    """Return the sensitive column that an attack guesses best, with its measures; no name if there is one column."""
-    columns = [(name, own) for name, own in point.by_sensitive.items() if attack in own]
-    return max(columns, key=lambda column: column[1][attack]) if columns else (None, point.measures)
-
-
-def _is_idle(point: Point, standing: StandingByMeasure) -> bool:
-    """Return whether a release looks bad only by an attack that does not beat its baseline."""
-    if standing.side != "bad" or standing.measure not in BEATEN:
-        return False
-    return attacked_column(point, standing.measure)[1].get(BEATEN[standing.measure], 1.0) <= ALIKE

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import BadInputError
-from sfumato.tradeoff.comparison import Disagreements, Verdicts, cost, non_dominated
+from sfumato.tradeoff.comparison import Verdicts, cost, non_dominated
 from sfumato.tradeoff.limit import Limit, Scores, score, scores
 from sfumato.tradeoff.question.answer import Choice, Reply, ask, choose
 from sfumato.tradeoff.question.best_possible import Decided
@@ -192,10 +192,20 @@ class Map:
     ) -> Choice:
         """Recommend a point with reasons: `docs/guides/choosing.md`. Raise InfeasibleError if no point is feasible.
 
-        `by` is knee, ideal or best (by the measure `prefer`). Without arguments the point is the best one for the
+        `by` is knee, ideal, best (by the measure `prefer`) or analysis (the least risk that keeps all conclusions of
+        the user's analysis). Without arguments the point is the best one for the
         most careful recipient for which a useful release is fit. `allow=["exact"]` allows exact quasi-identifiers.
         """
         return choose(self, max, min, prefer, by, recipient, axes, allow)
+
+    def judge(self, analysis: Any) -> Map:
+        """Run an analysis on all releases and return the map with its measures: `docs/guides/analysis.md`.
+
+        `analysis` is a function of a frame, a formula, a table, a query, the name of a file, or several of these.
+        """
+        from sfumato.tradeoff.exploration.explore import judged  # it imports maps
+
+        return judged(self, analysis)
 
     def release(self, point: Point | str) -> Release | NoisyRelease | RecordRelease:
         """Make the release of a point again, in memory, from the unchanged table: `docs/start/python.md`.
@@ -228,17 +238,6 @@ class Map:
     def verdicts(self) -> Verdicts | None:
         """The worth of the releases against the trivial sanitizations; None if no column was learned."""
         return Verdicts.of(self)
-
-    @cached_property
-    def disagreements(self) -> Disagreements | None:
-        """The disagreements between measures about a release; None if too few releases exist to rank them."""
-        return Disagreements.of(self)
-
-    def merged(self, other: Map) -> Map:
-        """Merge this map with another one of the same data and scales."""
-        from sfumato.tradeoff.exploration.folder import merged  # it imports maps
-
-        return merged(self, other)
 
     def public(self) -> Map:
         """Return the part of this map that is safe to share: `docs/guides/public.md`."""

@@ -14,6 +14,7 @@ from sfumato.data.declaration import TableDeclaration
 from sfumato.data.hierarchies.declared import level_table_of, read_hierarchies
 from sfumato.engines.frames import Frame
 from sfumato.engines.locations import MANY, is_database, scheme_of, shown_place, split_table
+from sfumato.measures.analysis.analysis import Analysis
 from sfumato.texts.catalogue import t
 from sfumato.workbench.errors import RefusedError
 
@@ -32,6 +33,8 @@ class Trust:
             raise RefusedError(t("trust.spark"))
         for place in _places(study):
             self.check_place(place)
+        if any(isinstance(each, Analysis) and each.file is not None for each in _values(study)):
+            raise RefusedError(t("trust.code"))
         for each in _values(study):
             if isinstance(each, TableDeclaration):
                 self._check_hierarchies(each.hierarchies)

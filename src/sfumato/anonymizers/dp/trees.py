@@ -25,12 +25,6 @@ s = 3 / s.
 `shape_share` of the budget (theirs is .5) is for the shape, the rest for the histograms of the final boxes. Boxes are
 halved in the middle, attributes in turn, as in the quadtree.
 
-The hybrid of kd-tree and quadtree (Cormode et al. 2012): private medians on the first levels, middles below.
-
-Medians matter most near the root, where boxes hold many records and few questions find them; deep down they cost
-budget and follow the noise. So the first `switch` levels are cut at private medians, among which `median_share` of
-the budget is shared equally, and all further ones in the middle. Counts are as in the kd-tree.
-
 The differentially private kd-tree (Cormode, Procopiuc, Srivastava, Shen & Yu 2012, private spatial decompositions).
 
     Start with the one box of the whole domain.
@@ -78,9 +72,7 @@ from sfumato.anonymizers.dp._private_cells import (
     next_level,
     split,
 )
-from sfumato.config.options import Option
 from sfumato.runtime.arrays import Codes, Counts, Numbers
-from sfumato.texts.catalogue import refusal
 
 SIZE_SHARE = 0.01
 """The share of the budget that asks for the number of records."""
@@ -178,36 +170,6 @@ class DPPrivTree(mechanism.BoxMechanism):
             _, lo, hi = next_level(private, lo, hi, attribute, domain.middles(attribute, lo, hi))
             depth += 1
         return lo, hi, private.histograms(len(lo), domain.values.size, depth, for_counts).astype(np.float64)
-
-
-@dataclass(frozen=True)
-class DPKdHybrid(mechanism.CountedTree):
-    """Cut at private medians first, in the middle below; noisy histograms on every level, made consistent."""
-
-    epsilon: mechanism.Epsilon
-    height: Annotated[int, Option(least=2, most=mechanism.MOST_LEVELS)]
-    """How many levels the tree has."""
-
-    switch: Annotated[int, Option(least=1, most=mechanism.MOST_LEVELS)]
-    """How many levels are cut at medians; fewer than `height`."""
-
-    median_share: mechanism.MedianShare = 0.3
-    ratio: mechanism.Ratio = CUBE_ROOT
-    counts: mechanism.Negatives = "cut"
-    contribution: mechanism.Contribution = None
-
-    name: ClassVar[str] = "dp-kd-hybrid"
-    example: ClassVar[str | None] = "dp-kd-hybrid epsilon=1 height=8 switch=4"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.switch >= self.height:
-            raise refusal("switch_must_less_than", height=self.height, switch=self.switch)
-
-    @property
-    def median_levels(self) -> int:
-        """How many levels are cut at medians."""
-        return self.switch
 
 
 @dataclass(frozen=True)

@@ -458,6 +458,14 @@ def connect(reading: Reading | None = None) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def queried(data: pa.Table, query: str) -> pa.Table:
+    """Return the result of a query of the table `data`; it can read nothing else."""
+    with connect() as connection:
+        connection.register("data", data)
+        connection.execute("SET enable_external_access = false")
+        return connection.sql(query).to_arrow_table()
+
+
 def memory_limit(reading: Reading | None = None) -> int | None:
     """Return the memory limit of a database: the declared one, or half of the available memory; None if unknown."""
     if reading is not None and reading.memory is not None:

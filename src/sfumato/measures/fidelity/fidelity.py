@@ -19,10 +19,6 @@ table. Then
 
 A combination without records in the original adds s/8. So boxes need to be visited only where the original has
 records, and no combination is listed.
-
-`pmse_tree` is that of a decision tree (a researcher's model, which does not look at every combination alone), trained
-and asked on the same records as in the papers. It is above 0 for a second sample of the same population too, so it is
-compared with the same tree's value for a resample of the original.
 """
 
 from __future__ import annotations
@@ -31,7 +27,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -41,24 +37,8 @@ from sfumato.data.reading import Table
 from sfumato.measures.all_measures import MARGINALS
 from sfumato.measures.divergence import densities_at
 from sfumato.measures.fidelity._intervals import BinnedColumn, ReleaseRows, coded_columns, read, read_original
-from sfumato.measures.fidelity.associations import (
-    Fitted,
-    Products,
-    Regression,
-    Unit,
-    association_error,
-    associations,
-    least_squares,
-    logistic,
-    model_of,
-    overlaps,
-    products,
-    read_models,
-    units,
-)
+from sfumato.measures.fidelity.associations import Products, Unit, association_error, associations, products, units
 from sfumato.measures.fidelity.marginals import Places, Sampled, Truth, marginal_errors, sets_of_columns
-from sfumato.release.records import NOT_SHOWN, Records, read_as_records
-from sfumato.release.regions import uniform_leaves
 from sfumato.release.release import Published
 from sfumato.runtime.arrays import Codes, Counts, Numbers
 from sfumato.runtime.cancellation import check_cancelled
@@ -68,9 +48,6 @@ MOST = 0.25
 
 HELD = 8_000_000
 """So many numbers are held at a time."""
-
-LEAVES = 400
-"""A leaf of the tree has at least one part in so many of the records, and five of them."""
 
 
 def saturated(original: Numbers, released: Numbers) -> float:
@@ -155,36 +132,8 @@ def expected_saturated(counts: Counts) -> float:
     return float(total / records / 8)
 
 
-def by_tree(original: Records, released: Records, sample: int, seed: int) -> float:
-    """Return the pMSE of a decision tree on the leaf codes of records; of more than `sample`, so many are drawn."""
-    from sklearn.tree import DecisionTreeClassifier
-
-    generator = np.random.default_rng(seed)
-    sides = [_drawn(records.codes, sample, generator) for records in (original, released)]
-    if not len(released):
-        return MOST
-    features = np.concatenate(sides).astype(np.float32)
-    label = np.repeat([0, 1], [len(side) for side in sides])
-    weight = np.repeat([0.5 / len(side) for side in sides], [len(side) for side in sides])
-    least = max(math.ceil(len(label) / LEAVES), 5)
-    tree = DecisionTreeClassifier(min_samples_leaf=least, random_state=seed)
-    tree.fit(features, label, sample_weight=weight)
-    chance = tree.predict_proba(features)[:, 1]
-    return float((weight * (chance - 0.5) ** 2).sum())
-
-
-def _drawn(codes: Codes, sample: int, generator: np.random.Generator) -> Codes:
-    if len(codes) <= sample:
-        return codes
-    drawn: Codes = codes[generator.choice(len(codes), sample, replace=False)]
-    return drawn
-
-
 SHOWN_PAIRS = 60
 """How many pairs of columns a picture names, the worst first."""
-
-SHOWN_TERMS = 40
-"""How many coefficients of a model a picture names, those that overlap least first."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +141,7 @@ class Fidelity(Configured):
     """The parts of a release that are compared with the original."""
 
     name: ClassVar[str] = "fidelity"
-    example: ClassVar[str] = 'fidelity ways=3 bins=100 regression="income ~ age + education"'
+    example: ClassVar[str] = "fidelity ways=3 bins=100"
 
     ways: Annotated[int, Option(least=1, most=3)] = 3
     """Up to how many columns are counted together."""
@@ -202,15 +151,6 @@ class Fidelity(Configured):
 
     most: Annotated[int, Option(least=1)] = 500
     """How many sets of columns are counted at most; of more, so many are drawn."""
-
-    propensity: Annotated[Literal["cells", "tree"], Option()] = "cells"
-    """How records of the release are separated from the original's: all cells, or a decision tree as well."""
-
-    regression: Annotated[str | None, Option()] = None
-    """Models to fit, with ";" between, such as "income ~ age + sex"; without any, every number by all others."""
-
-    sample: Annotated[int, Option(least=100)] = 20000
-    """Of more records than this, the tree sees so many."""
 
     seed: Annotated[int, Option(least=0)] = 0
     """The seed of all draws."""
@@ -222,7 +162,7 @@ class Fidelity(Configured):
     def having(self, measures: tuple[str, ...]) -> Fidelity:
         """Return the same with what these measures need."""
         ways = max([self.ways, *(3 for name in measures if name in ("marginal_error_3", "nist_score"))])
-        return replace(self, ways=ways, propensity="tree" if "pmse_tree" in measures else self.propensity)
+        return replace(self, ways=ways)
 
 
 @dataclass(frozen=True)
@@ -278,32 +218,16 @@ class Portrait:
         return associations(self.products)
 
     @cached_property
-    def models(self) -> tuple[tuple[Regression, Fitted], ...]:
-        """The models with their results on the original."""
-        models = read_models(self.wanted.regression, self.columns)
-        every = (model_of(target, others, self.products) for target, others in models)
-        return tuple((model, self._fitted(model, self.products, self.records)) for model in every if model.terms)
-
-    @cached_property
-    def records(self) -> Records:
-        """The original record by record."""
-        return Records.of(self.table.cells)
-
-    @cached_property
     def baselines(self) -> dict[str, float]:
         """Every measure of likeness for a resample of the original: its value by chance alone."""
         floors = {MARGINALS[way]: sampled.of_resample() for way, sampled in enumerate(self.samples)}
         floors["pmse"] = expected_saturated(self.table.cells.counts)
-        if self.wanted.propensity == "tree":
-            drawn = np.random.default_rng(self.wanted.seed).integers(0, len(self.records), len(self.records))
-            resample = self.records.recoded(self.records.codes[drawn])
-            floors["pmse_tree"] = by_tree(self.records, resample, self.wanted.sample, self.wanted.seed)
         return floors
 
     def ready(self) -> Portrait:
         """Work everything out now, so that threads only read."""
         assert self.samples is not None and self.associations is not None
-        assert self.models is not None and self.baselines is not None
+        assert self.baselines is not None
         return self
 
     def compared(self, release: Published) -> Compared:
@@ -318,45 +242,14 @@ class Portrait:
         check_cancelled()
         cells = self.table.cells
         values["pmse"] = saturated(cells.counts / cells.records, released_shares(reading, cells))
-        drawn = self._drawn(release)
-        if self.wanted.propensity == "tree":
-            assert drawn is not None
-            values["pmse_tree"] = by_tree(self.records, drawn, self.wanted.sample, self.wanted.seed)
         check_cancelled()
         released = products(reading, self.units)
         associated = associations(released)
         if len(self.columns) > 1:
             values["correlation_error"] = association_error(self.associations, associated)
-        fits = [self._fitted(model, released, drawn) for model, _ in self.models]
-        shares = [overlaps(fitted, fit) for (_, fitted), fit in zip(self.models, fits, strict=True)]
-        if shares and np.isfinite(np.concatenate(shares)).any():
-            values["interval_overlap"] = float(np.nanmean(np.concatenate(shares)))
-        return Compared(values, self._picture(errors, associated, fits, shares))
+        return Compared(values, self._picture(errors, associated))
 
-    def _drawn(self, release: Published) -> Records | None:
-        """Draw records of a release, where a measure needs any; a value that is not shown may be anything."""
-        logistic_models = any(not self.columns[model.target].is_number for model, _ in self.models)
-        if not logistic_models and self.wanted.propensity != "tree":
-            return None
-        generator = np.random.default_rng(self.wanted.seed)
-        records = read_as_records(release, generator)
-        hidden = np.flatnonzero((records.codes == NOT_SHOWN).any(axis=0))
-        lo, columns = np.zeros(len(records), np.int32), {}
-        for place in hidden.tolist():
-            hierarchy = records.hierarchies[place]
-            anything = uniform_leaves(hierarchy, lo, lo + np.int32(hierarchy.size - 1), generator)
-            columns[place] = np.where(records.codes[:, place] == NOT_SHOWN, anything, records.codes[:, place])
-        return records.replaced(columns)
-
-    def _fitted(self, model: Regression, of: Products, records: Records | None) -> Fitted:
-        if self.columns[model.target].is_number:
-            return least_squares(of, model)
-        assert records is not None
-        return logistic(records.codes, model, self.products, self.units)
-
-    def _picture(
-        self, errors: list[dict[Places, float]], associated: Numbers, fits: list[Fitted], shares: list[Numbers]
-    ) -> dict[str, Any]:
+    def _picture(self, errors: list[dict[Places, float]], associated: Numbers) -> dict[str, Any]:
         """Collect what is drawn, with the digits that a drawing needs."""
         names = [column.name for column in self.columns]
         pairs = sorted(errors[1].items(), key=lambda item: -item[1]) if len(errors) > 1 else []
@@ -368,35 +261,7 @@ class Portrait:
             "release": [[_rounded(value) for value in row] for row in associated],
             "pairs": [[*(names[place] for place in places), _rounded(error)] for places, error in pairs[:SHOWN_PAIRS]],
             "all_pairs": len(pairs),
-            "models": [
-                self._model(model, fitted, fit, share)
-                for (model, fitted), fit, share in zip(self.models, fits, shares, strict=True)
-            ],
         }
-
-    def _model(self, model: Regression, original: Fitted, released: Fitted, shares: Numbers) -> dict[str, Any]:
-        """Describe a model: its coefficients with their intervals in either table, those that overlap least first."""
-        known = [i for i in np.argsort(shares, kind="stable") if np.isfinite(shares[i])]
-        ends = np.stack([original.coefficients, *original.ends, released.coefficients, *released.ends], axis=1)
-        return {
-            "target": self.columns[model.target].name,
-            "logistic": not self.columns[model.target].is_number,
-            "terms": [
-                [self._term(model, i), *(_rounded(value) for value in ends[i]), _rounded(shares[i])]
-                for i in known[:SHOWN_TERMS]
-            ],
-            "all_terms": len(known),
-        }
-
-    def _term(self, model: Regression, place: int) -> str:
-        term = model.terms[place]
-        column = self.columns[term.place]
-        if term.kind != "bin":
-            return column.name if term.kind == "number" else f"{column.name} missing"
-        leaves = np.flatnonzero(column.bin_of[:-1] == term.bin)
-        if not len(leaves):
-            return f"{column.name} outside of the domain"
-        return f"{column.name} {column.hierarchy.text(int(leaves[0]), int(leaves[-1])) or 'missing'}"
 
 
 def _rounded(value: float) -> float | None:

@@ -225,8 +225,8 @@ def _rate(rate: Mapping[str, Any] | None) -> str:
 
 
 def pictured(measured: Measured) -> dict[str, Any]:
-    """Return the fidelity of a release, if it was measured."""
-    return {} if measured.fidelity is None else {"fidelity": dict(measured.fidelity)}
+    """Return the fidelity of a release and the outcome of the analysis, if they were measured."""
+    return {name: dict(picture) for name, picture in measured.pictures.items()}
 
 
 def _sizes(release: Release) -> list[dict[str, int]]:

@@ -8,22 +8,16 @@ counts of boxes by value. `benchmarks/README.md` has the measured cost of each s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb, floor, log10
 
 import numpy as np
 
 from sfumato.anonymizers.trivial import WithoutQuasi
 from sfumato.data.cells import Cells, sorted_cells
-from sfumato.data.reading import Table
-from sfumato.measures.attacks.membership import PAIRS
 from sfumato.measures.reconstruction import EmReader
 from sfumato.measures.scales import Scales
 from sfumato.release.populations import large_populations
 from sfumato.requirements._predicates import SIZE
-from sfumato.runtime.threads import workers
-from sfumato.texts.catalogue import t
 from sfumato.tradeoff.study.candidate import Candidate
-from sfumato.tradeoff.study.study import Study
 
 USUAL_GROUP = 1.4
 """The size of a usual group relative to the smallest allowed one."""
@@ -50,12 +44,6 @@ SECONDS_PER_ANSWER = 6.5e-10
 SECONDS_PER_SPREAD = 7e-9
 """Per box, value and leaf: spreading the records, in all rounds of the EM estimator."""
 
-SECONDS_PER_COMPARED = 4e-8
-"""Per attacked record and released record, in all attacks."""
-
-SECONDS_PER_COUNTED = 1.2e-7
-"""Per cell and set of columns: comparing releases with the original."""
-
 SHARE_OF_READER = 0.5
 """The share of all answers that the EM estimator needs."""
 
@@ -72,17 +60,6 @@ class Effort:
 
     seconds: float
     gigabytes: float
-    threads: int
-
-    @property
-    def fields(self) -> dict[str, float]:
-        """The part of the JSON output."""
-        return {"gigabytes": self.gigabytes, "threads": self.threads}
-
-    @property
-    def in_words(self) -> str:
-        """Return the memory as text. Seconds only order plans; only a run shows how long it takes."""
-        return t("effort.memory", gigabytes=f"{_rounded(self.gigabytes):,g}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,27 +113,8 @@ class Load:
         else:
             answers *= 1 - SHARE_OF_READER
         searching = getattr(candidate.anonymizer, "seconds", None) or 0.0
-        draws = self.scales.draws if candidate.anonymizer.noisy else 1
-        each = SECONDS_PER_CANDIDATE + SECONDS_PER_CELL * self.cells.size + answers + spread + self.compared
-        return draws * each + float(searching) + self.attacks(candidate)
-
-    def attacks(self, candidate: Candidate) -> float:
-        """The seconds for attacks on one candidate."""
-        options = self.scales.attacks
-        if options is None:
-            return 0.0
-        draws = options.draws if candidate.anonymizer.noisy else 1
-        shadows = 4 * PAIRS * options.shadow * SECONDS_PER_CANDIDATE
-        return draws * options.number * self.cells.records * SECONDS_PER_COMPARED + shadows
-
-    @property
-    def compared(self) -> float:
-        """The seconds for comparing one release with the original."""
-        wanted, columns = self.scales.fidelity, len(self.cells.quasi) + len(self.cells.sensitive)
-        if wanted is None:
-            return 0.0
-        sets = sum(min(comb(columns, ways), wanted.most) for ways in range(1, wanted.ways + 1))
-        return SECONDS_PER_COUNTED * sets * self.cells.size
+        each = SECONDS_PER_CANDIDATE + SECONDS_PER_CELL * self.cells.size + answers + spread
+        return each + float(searching)
 
     def effort(self, candidates: list[Candidate], threads: int) -> Effort:
         """Estimate the cost of making and measuring all candidates."""
@@ -165,12 +123,7 @@ class Load:
         counts = sorted((self.boxes(candidate) * max(self.values, 1) for candidate in candidates), reverse=True)
         held += BYTES_PER_COUNT * sum(counts[:threads])
         seconds = ready + sum(map(self.seconds, candidates)) / threads
-        return Effort(seconds, GIGABYTES_AT_LEAST + held / 1e9, threads)
-
-
-def effort_of(study: Study, table: Table) -> Effort:
-    """Estimate the cost of exploring a study of a table."""
-    return Load.of(table.cells, study.scales).effort(study.candidates_of(table), workers())
+        return Effort(seconds, GIGABYTES_AT_LEAST + held / 1e9)
 
 
 def populations_about(cells: Cells, min_support: float) -> int:
@@ -179,9 +132,3 @@ def populations_about(cells: Cells, min_support: float) -> int:
     taken = np.searchsorted(below, (records * cells.records) // len(records), side="right")
     few = sorted_cells(cells.quasi, [], cells.codes[taken], np.ones(len(taken), np.int64))
     return large_populations(few, min_support).size
-
-
-def _rounded(number: float) -> float:
-    """Round to 1, 2 or 5 times a power of ten."""
-    power = 10.0 ** floor(log10(number))
-    return float(min((1, 2, 5, 10), key=lambda step: abs(log10(number / (step * power))))) * power

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from sfumato.data.items import Baskets
 from sfumato.data.reading import Table
 from sfumato.errors import InfeasibleError, SfumatoError, StoppedError, lacks_memory
 from sfumato.measures.all_measures import published_risks
+from sfumato.measures.analysis.analysis import read_analysis
 from sfumato.measures.attacks.attacks import Remake
 from sfumato.measures.items.linking import MOST_INFERRED_FROM
 from sfumato.measures.scales import Prepared, PreparedBaskets, PreparedMixed, protected_risk
@@ -386,7 +388,7 @@ def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -
 
     The noise has a seed, so that a map is reproducible. None of these draws can be published.
     """
-    seeds = np.random.SeedSequence(int(candidate.id, 16)).generate_state(prepared.scales.draws, np.uint64)
+    seeds = _seeds(candidate, prepared.scales)
     releases, measured = [], []
     for seed in seeds:
         check_cancelled()
@@ -408,6 +410,38 @@ def over_draws(mechanism: Mechanism, candidate: Candidate, prepared: Prepared) -
         return (mechanism.draw(table, UnsafeSeededNoise(int(seed))) for seed in drawn)
 
     return with_attacks(combined, prepared, releases, again)
+
+
+def _seeds(candidate: Candidate, scales: Any) -> Any:
+    """Return the seeds of the draws of a noisy release."""
+    return np.random.SeedSequence(int(candidate.id, 16)).generate_state(scales.draws, np.uint64)
+
+
+def judged(map_: Map, given: Any, workers: int | None = None) -> Map:
+    """Run an analysis on every release of a map, and add its measures."""
+    study, table, asked = of_table(map_.study), opened_again(map_), read_analysis(given)
+    crew = Crew(workers)
+    prepared = crew.do(lambda: asked.prepare(table))
+
+    def compared(point: Point) -> Point:
+        candidate, releases = point.candidate, list[Any]()
+        if isinstance(candidate.anonymizer, Mechanism):
+            noise = [UnsafeSeededNoise(int(seed)) for seed in _seeds(candidate, study.scales)]
+            releases = [candidate.anonymizer.draw(table, each) for each in noise]
+        else:
+            releases = [candidate.repeatable().make(table)]
+        found = [prepared.compared(release) for release in releases]
+        values = {name: [each.get(name, nan) for each, _ in found] for name in found[0][0]}
+        several = {name: (min(drawn), max(drawn)) for name, drawn in values.items() if len(found) > 1}
+        return replace(
+            point,
+            measures={**point.measures, **{name: float(np.median(drawn)) for name, drawn in values.items()}},
+            intervals={**point.intervals, **several},
+            details={**point.details, "analysis": found[0][1]},
+        )
+
+    measured = crew.all(lambda point: compared(point) if point.status == "measured" else point, map_.points)
+    return replace(map_, study=study.with_analysis(asked), points=tuple(measured))
 
 
 def with_attacks(

@@ -1,8 +1,8 @@
-"""The folder of `sfumato explore`: reading its map, merging maps, and the cache of points.
+"""The folder of `sfumato explore`: reading its map, adding another one, and the cache of points.
 
-**Merging.** `merged` combines two maps in memory, of the same data and scales. `with_added` and `add_cache` add a map
-in a folder to another study: its candidates become the study's. A cached point is reused only if data, scales and
-version are the same, because its key is a digest of them. Otherwise the point is measured again.
+**Adding.** `with_added` and `add_cache` add a map in a folder to another study: its candidates become the study's.
+A cached point is reused only if data, scales and version are the same, because its key is a digest of them. Otherwise
+the point is measured again.
 
 **Cache.** One line for each measured point, with a check sum. A line that does not fit its sum (changed, damaged, cut
 short by a crash) is deleted, and its point is measured again. The file shows records, so only its owner can read it.
@@ -220,43 +220,6 @@ def add_cache(cache: Path, other: Path) -> int:
         with staged([cache], private=[cache]) as [draft]:
             draft.write_text("".join(f"{line}\n" for line in [*kept, *fresh]), encoding="ascii")
     return len(fresh)
-
-
-def merged(one: Map, other: Map) -> Map:
-    """Merge two maps of the same data, measured on the same scales: each point once, in order of the ids.
-
-    The result depends neither on the order nor on repetition. Raises if a point has two sets of measures.
-    """
-    check_alike(one, other)
-    points: dict[str, Point] = {}
-    for point in (*one.points, *other.points):
-        before = points.setdefault(point.id, point)
-        if before.status == "measured" == point.status and dict(before.measures) != dict(point.measures):
-            raise BadInputError(f"point {point.id} was measured differently on the two maps, so one of them is stale")
-        if before.status != "measured" and point.status == "measured":
-            points[point.id] = point
-    first, second = sorted([one, other], key=lambda map_: (map_.study.name, map_.study.axes, map_.study.to_toml()))
-    grown: Any = with_added(first.study, second.study)
-    ordered = tuple(sorted(grown.grids, key=lambda grid: sorted(candidate.id for candidate in grid.candidates)))
-    return Map(
-        replace(grown, grids=ordered),
-        tuple(points[id] for id in sorted(points)),
-        first.about,
-        first.limit if first.limit is not None else second.limit,
-        all_decided(one.decided, other.decided),
-    )
-
-
-def check_alike(one: Map, other: Map) -> None:
-    """Raise unless two maps are of the same data and were measured on the same scales."""
-    studies: tuple[Any, Any] = one.study, other.study
-    digests: list[Mapping[str, Any]] = [one.about, other.about]
-    if digests[0].get("digest") != digests[1].get("digest"):
-        raise BadInputError("the two maps are of different data (their digests differ), so they cannot be merged")
-    if digests[0].get("weights") != digests[1].get("weights"):
-        raise refusal("other_weights")
-    if one.study.section == other.study.section and studies[0].scales != studies[1].scales:
-        raise refusal("other_scales")
 
 
 CHECK = "check"

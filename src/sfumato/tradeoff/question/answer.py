@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.config.options import check_choice
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.measures.all_measures import ATTACK_MEASURES, FIDELITY, MEASURES, READ_NOISY
+from sfumato.measures.all_measures import ANALYSIS, ATTACK_MEASURES, FIDELITY, MEASURES, READ_NOISY
 from sfumato.runtime.arrays import RedactedRepr
-from sfumato.texts.catalogue import listed, number, t
+from sfumato.texts.catalogue import listed, number, refusal, t
 from sfumato.tradeoff.comparison import cost
 from sfumato.tradeoff.question import question as questions
 from sfumato.tradeoff.question import reasons
 from sfumato.tradeoff.question.best_possible import Optimum, impossible, optimum
-from sfumato.tradeoff.question.knee import Curve, KeptShares, Scale, Step
+from sfumato.tradeoff.question.knee import Curve, KeptShares, Scale
 from sfumato.tradeoff.question.recipients import (
     ABOUT_HIDING,
     EXACT,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
     from sfumato.tradeoff.study.study import Study
 
-BY = ("knee", "ideal", "best")
+BY = ("knee", "ideal", "best", "analysis")
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,7 +75,6 @@ class Choice(RedactedRepr):
     why: tuple[str, ...]
     warnings: tuple[str, ...]
     neighbours: tuple[Neighbour, ...]
-    slope: tuple[Step, ...]
     landmarks: Mapping[str, str | None]
     """The recommendation within the bounds of each method that needs no preference."""
 
@@ -140,6 +139,8 @@ def choose(
     """
     for word in allow:
         check_choice("allow", word, (EXACT,))
+    if by == "analysis":
+        return _keeping_analysis(map_, least or {}, recipient, axes, largest=largest, allow=allow)
     bounds, allowed = questions.given_bounds(largest, least), frozenset(allow)
     if bounds or prefer or by or recipient:
         return _Answer(map_, _question(map_, bounds, prefer, by, recipient, axes, allowed)).choice()
@@ -151,6 +152,30 @@ def choose(
             return replace(choice, why=(" ".join([*passed, choice.why[0]]), *choice.why[1:]))
         passed.append(answer.passed_over)
     raise answer.nothing_fits(t("reason.fit_for_nobody", names=RECIPIENTS))
+
+
+KEPT = "conclusions_kept"
+"""The measure of the user's analysis that `by="analysis"` bounds."""
+
+
+def _keeping_analysis(map_: Map, least: Mapping[str, float], recipient: str | None, axes: Any, **more: Any) -> Choice:
+    """Choose the release with the least risk that keeps the analysis, for the most careful recipient that it fits."""
+    if not any(point.has([KEPT]) for point in map_.points):
+        raise refusal("analysis.not_run")
+    risk = _axes(axes or map_.study.axes[:2])[0]
+    tried = [point for point in map_.points if point.has([KEPT]) and point.candidate.anonymizer.is_release]
+    for name in (*RECIPIENTS, None) if recipient is None else (recipient,):
+        try:
+            choice = choose(map_, least={KEPT: 1.0, **least}, prefer=risk, recipient=name, axes=axes, **more)
+            why = t("analysis.kept", kept=sum(p.measures[KEPT] == 1 for p in tried), tried=len(tried), risk=risk)
+            return replace(choice, why=(why, *choice.why))
+        except NothingFitsError as error:
+            last = error
+    fit = [point for point in tried if not unpublishable_reason(point)]
+    nearest = min(fit, key=lambda point: (-point.measures[KEPT], _costs(point, (risk,)), questions.rank(point)))
+    for_whom = "" if recipient is None else t("analysis.for_whom", recipient=recipient)
+    said = t("analysis.none_keeps", tried=len(tried), whom=for_whom, id=nearest.id, kept=nearest.measures[KEPT])
+    raise NothingFitsError(said, last.relax, nearest)
 
 
 @dataclass(frozen=True, repr=False)
@@ -262,7 +287,6 @@ class _Answer(RedactedRepr):
             why=(*why, *asked.notes),
             warnings=(*self._exposure(scale, point, inside), *reasons.warnings(point)),
             neighbours=tuple(self._neighbours(curve, point)),
-            slope=tuple(curve.steps()),
             landmarks={by: points[0].id if points else None for by, points in ways.items()},
             kept=self._kept(scale, point),
         )
@@ -583,6 +607,8 @@ class _Asked(RedactedRepr):
 
     def _remedy(self, name: str, known: Sequence[str]) -> str:
         """Return the remedy for a missing measure, or the measures of the map."""
+        if name in ANALYSIS:
+            raise refusal("analysis.not_run")
         if name == "epsilon":
             return ": only differentially private releases have one; --search 60s searches for some"
         if name in (*FIDELITY, *ATTACK_MEASURES):

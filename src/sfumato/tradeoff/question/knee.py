@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from math import inf, isfinite
 from typing import TYPE_CHECKING
 
@@ -31,18 +30,6 @@ if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
 
 ALIKE = 1e-9
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step from one point of the frontier to the next more private one, with gain and cost."""
-
-    start: str
-    end: str
-    gain: float
-    cost: float
-    rate: float | None
-    """Cost per unit of gain, in the units of the measures; None if one of them is infinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,24 +86,6 @@ class Curve:
     def distance(self, point: Point) -> float:
         """Return the distance of a point from the ideal corner, where both measures have their best values."""
         return float(np.hypot(*self.scaled(point)))
-
-    def steps(self) -> list[Step]:
-        """List the steps from the least to the most private point."""
-        return [self._step(start, end) for end, start in reversed(list(pairwise(self.points)))]
-
-    def _step(self, start: Point, end: Point) -> Step:
-        first, second = self.axes
-        gain = abs(start.measures[first] - end.measures[first])
-        paid = abs(end.measures[second] - start.measures[second])
-        if not (isfinite(gain) and isfinite(paid)):
-            return Step(start.id, end.id, gain, paid, None)
-        return Step(start.id, end.id, gain, paid, _ratio(paid, gain))
-
-
-def _ratio(paid: float, gain: float) -> float | None:
-    """Divide, if the numbers are large enough."""
-    ratio = paid / gain if gain else inf
-    return ratio if isfinite(ratio) else None
 
 
 @dataclass(frozen=True)

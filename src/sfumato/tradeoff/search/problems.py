@@ -31,7 +31,7 @@ from sfumato.config.options import Configured, Option, parse
 from sfumato.data.cells import find_sensitive
 from sfumato.data.reading import Table
 from sfumato.errors import BadInputError, InfeasibleError
-from sfumato.measures.all_measures import ATTACK_MEASURES, FIDELITY, MEASURES, RECONSTRUCTED
+from sfumato.measures.all_measures import ANALYSIS, ATTACK_MEASURES, FIDELITY, MEASURES, RECONSTRUCTED
 from sfumato.measures.reconstruction import UniformReader
 from sfumato.measures.scales import Prepared, Scales
 from sfumato.release.release import Release
@@ -424,6 +424,8 @@ class MeasuredProblem(Problem):
             scales = replace(scales, classification=None)
         if not any(name in FIDELITY for name in self.objectives):
             scales = replace(scales, fidelity=None)
+        if not any(name in ANALYSIS for name in self.objectives):
+            scales = replace(scales, analysis=None)
         if not any(name in ATTACK_MEASURES for name in self.objectives):
             scales = replace(scales, attacks=None)
         scales = scales.having(self.objectives)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, cast
 import tomlkit
 from tomlkit.items import Item
 
-from sfumato.config.options import check_whole
+from sfumato.config.options import as_typed, check_whole
 from sfumato.config.sections import SCHEMA
 from sfumato.data import bundled
 from sfumato.data._column_names import HOUSEHOLD, Role, may_number_persons, meaning_of
@@ -146,11 +146,11 @@ class Draft(RedactedRepr):
         return source if folder is None or self.declaration.is_bundled else seen_from(folder, source)
 
     def timing(self) -> list[str]:
-        """Return sentences about the cost of the first map and its omissions."""
-        effort, lines = self.first.effort, []
-        if effort is not None:
-            lines = [t("draft.timing", releases=len(self.first.candidates), effort=effort.in_words)]
-        return [*lines, *(t("draft.left_out", what=what) for what in self.first.left_out)]
+        """Return sentences about the size of the first map and its omissions."""
+        return [
+            t("draft.timing", releases=len(self.first.candidates)),
+            *(t("draft.left_out", what=what) for what in self.first.left_out),
+        ]
 
 
 def draft(declaration: TableDeclaration | Any, sample: int = SAMPLE) -> Draft:
@@ -247,7 +247,7 @@ def _toml(value: Any) -> str:
 
 
 def _one_line(text: str) -> str:
-    return shown(text, most=10_000)
+    return shown(as_typed(text), most=10_000)
 
 
 def _with_reasons(guesses: Sequence[Guess]) -> str:

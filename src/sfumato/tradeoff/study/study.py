@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.config.documents import named, parse_toml, read_text
-from sfumato.config.options import described, parse
+from sfumato.config.options import described
 from sfumato.config.sections import check_axes, section_values, study_content, study_text
 from sfumato.data import declaration
 from sfumato.data.bundled import BASKETS, DATASETS
@@ -21,8 +21,8 @@ from sfumato.data.reading import Table, Unit, unit_of
 from sfumato.engines.locations import beside, seen_from
 from sfumato.errors import BadInputError
 from sfumato.measures.all_measures import MEASURES, READ_NOISY
+from sfumato.measures.analysis.analysis import read_analysis, read_section
 from sfumato.measures.classification.classification import Classification
-from sfumato.measures.reconstruction import READERS, Reader
 from sfumato.measures.scales import BasketScales, MixedScales, Scales
 from sfumato.release.release import FORMS
 from sfumato.texts.catalogue import refusal
@@ -193,7 +193,8 @@ class Study:
         if not isinstance(data, Table):
             return str(data.digest)
         read = {getattr(candidate.anonymizer, "target", None) for candidate in self.candidates}
-        return data.digest(name for name in data.roles.neutral if name in read)
+        analysed = getattr(self.scales, "analysis", None) is not None
+        return data.digest(name for name in data.roles.neutral if analysed or name in read)
 
     def on_axes_for(self, measures: Sequence[str]) -> Study:
         """Return the study on axes that releases with these measures have: releases with epsilon have no groups."""
@@ -251,20 +252,26 @@ class Study:
             return study
         return study.with_table(neutral=(*self.table.neutral, classification.target))
 
-    def with_reader(self, reader: Reader) -> Study:
-        """Return the same study with another estimator."""
-        return replace(self, scales=replace(self.scales, reader=reader))
+    def with_analysis(self, given: Any) -> Study:
+        """Return the same study with the user's own analysis."""
+        return replace(of_table(self), scales=replace(self.scales, analysis=read_analysis(given)))
 
-    def _with_control(self, place: Callable[[str], str]) -> Study:
-        """Return the same study with the path of the control file changed, if there is one."""
-        attacks = getattr(self.scales, "attacks", None)
-        if attacks is None or attacks.file is None:
-            return self
-        return replace(self, scales=replace(self.scales, attacks=replace(attacks, file=place(attacks.file))))
+    def _with_files(self, place: Callable[[str], str]) -> Study:
+        """Return the same study with the paths of the control and of the analysis changed, if there are any."""
+        study = self
+        for name in ("attacks", "analysis"):
+            part = getattr(self.scales, name, None)
+            if part is not None and part.file is not None:
+                part = replace(part, file=place(part.file))
+                study = replace(study, scales=replace(study.scales, **{name: part}))
+        return study
 
     def to_toml(self, folder: Path | None = None) -> str:
         """Return the study as TOML with all defaults; file names relative to a folder, if one is given."""
-        seen = self if folder is None else self._with_control(partial(seen_from, folder))
+        analysis = getattr(self.scales, "analysis", None)
+        if analysis is not None and analysis.functions:
+            raise refusal("in_memory", maker="the analysis")
+        seen = self if folder is None else self._with_files(partial(seen_from, folder))
         blocks = [block for grid in self.grids for block in grid.blocks(folder)]
         return study_text(seen, self.data.entries(folder), blocks)
 
@@ -274,11 +281,17 @@ class Study:
         sections = [name for name in ("items", "baskets", "table") if name in content] or ["table"]
         has = {"items": declaration.BOTH, "baskets": declaration.ITEMS, "table": declaration.ATTRIBUTES}[sections[0]]
         others = ("search",) if has == declaration.ATTRIBUTES else ()
+        if "analysis" in content and not others:
+            raise refusal("analysis.no_items", section=sections[0])
         if others and "search" in content and content.get("candidates", []) == []:
             content = {**content, "candidates": ends()[0].blocks(None)}
-        common = {key: value for key, value in content.items() if key != "table" or has != declaration.BOTH}
+        apart = ("analysis", *(("table",) if has == declaration.BOTH else ()))
+        common = {key: value for key, value in content.items() if key not in apart}
         whole = study_content(common, sections[0], AXES[has], others)
         folder = Path(origin).parent
+        if "analysis" in content:
+            scales = section_values("[scales]", whole["scales"], Scales)
+            whole["scales"] = Scales(**scales, analysis=read_section(content["analysis"]))
         study = Study(
             str(whole.get("name", Path(origin).stem)),
             declaration.DataDeclaration.of(content, folder),
@@ -287,7 +300,7 @@ class Study:
             tuple(whole["axes"]),
             SearchPlan(**section_values("[search]", whole["search"], SearchPlan)) if "search" in whole else None,
         )
-        return study._with_control(partial(beside, folder))
+        return study._with_files(partial(beside, folder))
 
     @staticmethod
     def from_toml(text: str, origin: str = "study.toml") -> Study:
@@ -337,8 +350,3 @@ def of_table(study: Study) -> Study:
     if study.section != "table":
         raise BadInputError(f"the study {study.name!r} is about {study.section}, and this is about tables")
     return study
-
-
-def read_reader(text: str) -> Reader:
-    """Parse the second estimator besides the uniform one: `em rounds=5`, or `uniform` for none."""
-    return parse(text, READERS, "reader")

@@ -364,7 +364,7 @@ async function recommend(recipient) {
     "recommendation", element("p", {}, element("b", {}, choice.point.id), ` ${choice.words}.`), headlinesOf(choice.headlines),
     choice.done ? element("p", { class: "done" }, element("b", {}, `${t("point.done")}: `), choice.done) : null,
     listed(t("map.choose_why"), choice.why), listed(t("map.choose_before"), choice.warnings),
-    listed(t("map.choose_worth"), choice.worth ? [choice.worth] : []), listed(t("map.choose_agree"), choice.disagreements),
+    listed(t("map.choose_worth"), choice.worth ? [choice.worth] : []),
     listed(t("map.choose_around"), choice.neighbours.map((each) => `${each.side}: ${each.said}`)), goTo(choice.point.id),
     element("p", { class: "hint" }, `${t("map.choose_command")} `, element("code", {}, choice.command)),
   );

@@ -26,7 +26,6 @@ from sfumato.texts.catalogue import t
 from sfumato.tradeoff._check_items import check_items
 from sfumato.tradeoff.catalogue import measure_values
 from sfumato.tradeoff.check import problems
-from sfumato.tradeoff.exploration.effort import effort_of
 from sfumato.tradeoff.question.recipients import RECIPIENTS
 from sfumato.tradeoff.search.tuner import read_budget
 from sfumato.tradeoff.study import first_map, presets
@@ -315,18 +314,17 @@ def estimate(call: Call) -> dict[str, Any]:
     study = project.study
     if study.data.items is not None:
         found = of_data(study.data, f"problems {project.version}", lambda data: check_items(data, study))
-        return _estimated(len(study.candidates), None, [vars(each) for each in found.problems])
+        return _estimated(len(study.candidates), [vars(each) for each in found.problems])
     return dict(of_data(study.data, f"estimate {project.version}", lambda table: _estimate(study, table)))
 
 
 def _estimate(study: Study, table: Table) -> Mapping[str, Any]:
     try:
         lacking = [vars(each) for each in problems(study, table)]
-        return _estimated(len(study.candidates_of(table)), effort_of(study, table).in_words, lacking)
+        return _estimated(len(study.candidates_of(table)), lacking)
     except SfumatoError as error:
-        return {"sentence": None, "candidates": len(study.candidates), "problems": [], "wrong": in_forms(str(error))}
+        return {"candidates": len(study.candidates), "problems": [], "wrong": in_forms(str(error))}
 
 
-def _estimated(candidates: int, effort: str | None, lacking: list[dict[str, Any]]) -> dict[str, Any]:
-    sentence = None if effort is None else t("wishes.takes", effort=effort)
-    return {"sentence": sentence, "candidates": candidates, "problems": all_in_forms(lacking), "wrong": None}
+def _estimated(candidates: int, lacking: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"candidates": candidates, "problems": all_in_forms(lacking), "wrong": None}

@@ -2,7 +2,6 @@
 
 const FORMS = { "": "all", generalization: "generalization", bucketization: "bucketization" };
 let view = null;
-let worthView = null;
 
 // Between which values a point lies, draw by draw; without draws it lies where it is.
 function ends(point) {
@@ -84,7 +83,7 @@ async function draw() {
 }
 
 function mark() {
-  for (const one of [view, worthView]) if (one) one.signal("chosen", state.chosen).runAsync();
+  if (view) view.signal("chosen", state.chosen).runAsync();
 }
 
 function hover(handler, event, item, value) {

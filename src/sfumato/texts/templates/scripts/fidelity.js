@@ -1,7 +1,7 @@
 // How true a release is to the original, or two beside each other. Everything of the data goes onto the page as text.
 
 const WORST = 12;
-const LIKENESS = ["marginal_error_1", "marginal_error_2", "marginal_error_3", "pmse", "pmse_tree"];
+const LIKENESS = ["marginal_error_1", "marginal_error_2", "marginal_error_3", "pmse"];
 
 const shareOf = (value) => (value === null || value === undefined ? "–" : `${shown(Math.round(1000 * value) / 10)} %`);
 
@@ -106,56 +106,14 @@ function matrices(sides) {
   return element("div", { class: "cards matrices" }, drawn);
 }
 
-// -- models -------------------------------------------------------------------------------------------------
-
-// Intervals on one line: as far as they reach, each with its estimate.
-function interval([estimate, low, high], kind, [least, most]) {
-  const line = element("span", { class: "interval" });
-  if (estimate === null) return line;
-  const place = (value) => (100 * (value - least)) / (most - least || 1);
-  const reach = element("i", { class: kind }), dot = element("b", { class: kind });
-  reach.style.left = `${place(low)}%`;
-  reach.style.width = `${Math.max(place(high) - place(low), 0.5)}%`;
-  dot.style.left = `${place(estimate)}%`;
-  line.append(reach, dot);
-  return line;
-}
-
-function modelCard(sides, index) {
-  const models = sides.map(({ fidelity }) => fidelity.models[index]);
-  const [first] = models;
-  const others = models.slice(1).map((model) => new Map(model.terms.map((term) => [term[0], term])));
-  const some = first.terms.filter((term) => others.every((own) => own.has(term[0]))).slice(0, WORST);
-  if (!some.length) return null;
-  const lines = some.map((term) => {
-    const own = [term, ...others.map((each) => each.get(term[0]))];
-    return { name: term[0], original: term.slice(1, 4), fits: own.map((each) => each.slice(4, 7)), overlaps: own.map((each) => each[7]) };
-  });
-  const every = lines.flatMap(({ original, fits }) => [original, ...fits]).flat().filter((value) => value !== null);
-  const range = [Math.min(...every), Math.max(...every)];
-  const rows = lines.map(({ name, original, fits, overlaps }) => element(
-    "tr", {}, rowHead(name), overlaps.map((value) => cell(shareOf(value), "number")),
-    element(
-      "td", { class: "drawn", "aria-hidden": "true" },
-      interval(original, "before", range), fits.map((fit, i) => interval(fit, sides[i].kind, range)),
-    ),
-  ));
-  const heads = [[w("term")], ...sides.map(({ title }) => [sides.length === 1 ? w("overlap") : w("overlap_side", { side: title }), "number"]), ["", "drawn"]];
-  const kind = w(first.logistic ? "chance" : "standard_units");
-  const facts = w("model_facts", { column: first.target, kind, count: shown(some.length), all: shown(first.all_terms) });
-  const made = table(heads, element("tbody", {}, rows), "pair spread");
-  return element("div", { class: "card" }, cardHead(w("model", { column: first.target })), element("p", { class: "quiet" }, facts), wide(made));
-}
-
 // -- together -----------------------------------------------------------------------------------------------
 
 function fidelityBlock(title, sides) {
   if (!sides.every(({ fidelity }) => fidelity)) return null;
-  const models = sides[0].fidelity.models.map((_, i) => modelCard(sides, i));
   return block(
     title, sides.map((side) => sampleSentence(side, sides.length === 1)),
     likenessTable(sides), element("p", { class: "small quiet" }, w("likeness")),
-    element("div", { class: "cards two" }, pairsTable(sides), models),
+    pairsTable(sides),
     matrices(sides),
   );
 }

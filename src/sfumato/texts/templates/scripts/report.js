@@ -52,7 +52,6 @@ function panel() {
     element("p", { class: "quiet" }, element("code", {}, setting)),
     exact ? element("p", { class: "note" }, w("r_exact")) : null,
     point.worth ? element("p", { class: verdictMark(point) ? "note" : null }, point.worth.said) : null,
-    point.disagreements.map((said) => element("p", { class: "note" }, said)),
     headlinesBlock(point),
     foldedMeasures(point),
     commandBlock(point),
@@ -66,18 +65,12 @@ function panel() {
   );
 }
 
-// -- is it worth it -----------------------------------------------------------------------------------------
+// -- choosing a release --------------------------------------------------------------------------------------
 
-async function worth() {
+function listen() {
   for (const button of document.querySelectorAll("button[data-point]")) {
     button.addEventListener("click", () => choose(button.dataset.point, true));
   }
-  if (!data.worth || !data.worth.spec) return;
-  const spec = structuredClone(data.worth.spec);
-  for (const layer of spec.layer) {
-    for (const channel of ["color", "shape"]) if (layer.encoding[channel]) layer.encoding[channel].legend = null;
-  }
-  worthView = await embed("#worth-chart", spec);
 }
 
 function choose(id, scroll) {
@@ -116,5 +109,6 @@ function start() {
   comparing();
   panel();
   compare();
-  Promise.all([worth(), update()]).then(() => document.body.setAttribute("data-ready", ""));
+  listen();
+  update().then(() => document.body.setAttribute("data-ready", ""));
 }

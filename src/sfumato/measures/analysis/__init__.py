@@ -1,0 +1,1 @@
+"""The user's own analysis: whether its conclusions hold on a release."""
