@@ -479,7 +479,7 @@ def test_what_seems_to_mean_missing_is_proposed_by_init_and_never_taken_by_read(
     assert draft.added_na == proposed
     assert None not in open_rows(path).distinct("x").values
     if proposed:
-        assert "take out what is a value" in draft.to_toml()
+        assert "Delete those that are values" in draft.to_toml()
 
 
 def test_a_number_that_is_a_value_elsewhere_is_not_proposed_as_missing(tmp_path):

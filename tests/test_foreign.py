@@ -492,7 +492,7 @@ def test_what_is_wrong_with_a_frame_is_said_in_a_sentence(said, rows, names, mes
         ({"claim": "k-anonymity k=0"}, "k must be"),
         ({"claim": "k-anonymity k=5", "epsilon": 1.0}, "say one of them"),
         ({"delta": 0.1}, "needs an epsilon"),
-        ({"epsilon": 1.0, "aligned": "yes"}, "stand for nobody"),
+        ({"epsilon": 1.0, "aligned": "yes"}, "represent nobody"),
         ({"aligned": "yes", "id": "who"}, "say one of them"),
         ({"records": "robots"}, "records must be one of"),
     ],

@@ -83,7 +83,7 @@ class RecordMaker(ReleaseMaker, ABC):
     def check(self, table: Table, requirement: Requirement, form: Form, suppress: float) -> None:
         """Raise where `anonymize` would refuse what is asked for, without making anything."""
         self.check_request(requirement, form, suppress)
-        check_persons(table, self.name, False, "it changes single records and counts records in its groups")
+        check_persons(table, self.name, False, "it replaces single records, and its promises count records")
         if table.shared:
             raise refusal("splits_households_of_records", name=self.name, table=", ".join(table.shared_names))
         self.check_columns(records_of_none(table))

@@ -380,8 +380,8 @@ def _counts_records(candidate: Candidate) -> bool:
     return not counts or any(part.about_sensitive for part in candidate.requirement.parts)
 
 
-SLOW, SLOWEST = 5.0, 20.0
-"""The efforts of makers that only try to beat the others' largest k, and of those that try it with one release."""
+SLOW, SLOWEST = 5.0, 300_000.0
+"""The effort of makers that only try to beat the others' largest k; times records, of those that try one release."""
 
 RACED_LATTICE = 50_000
 """The largest lattice that a race searches in full."""
@@ -408,8 +408,8 @@ def straight(aim: Aim, table: Table, families: Sequence[Family], plan: SearchPla
     found, most = [(k, family) for k, family in zip(reached, quick, strict=True) if k > 1], max(reached, default=1)
     beaten: list[tuple[int, Family]] = []
     for family in sorted((each for each in racing if each.effort >= SLOW), key=lambda each: each.effort):
-        next_k = min(most + 1, int(family.dial.most))
-        more = family.largest_within(table, min(losses), next_k) if family.effort < SLOWEST else None
+        next_k, work = min(most + 1, int(family.dial.most)), family.effort * table.cells.records
+        more = family.largest_within(table, min(losses), next_k) if work < SLOWEST else None
         (found if more else beaten).append((more or next_k, family))
         most = max(most, more or 1)
     return [family.at(k) for k, family in (*sorted(found, key=lambda each: -each[0]), *beaten)]

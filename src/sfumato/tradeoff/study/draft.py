@@ -13,7 +13,7 @@ from typing import Any, ClassVar, cast
 import tomlkit
 from tomlkit.items import Item
 
-from sfumato.config.options import check_whole
+from sfumato.config.options import as_typed, check_whole
 from sfumato.config.sections import SCHEMA
 from sfumato.data import bundled
 from sfumato.data._column_names import HOUSEHOLD, Role, may_number_persons, meaning_of
@@ -247,7 +247,7 @@ def _toml(value: Any) -> str:
 
 
 def _one_line(text: str) -> str:
-    return shown(text, most=10_000)
+    return shown(as_typed(text), most=10_000)
 
 
 def _with_reasons(guesses: Sequence[Guess]) -> str:
