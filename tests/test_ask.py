@@ -447,6 +447,9 @@ def test_what_a_search_finds_stays_and_every_answer_is_published_and_audited(tmp
     assert answer("study.toml", "loss within k 3") == searched  # the study has grown, and stays so
     map_ = sfumato.read_map("patients-map")
     assert map_.study.axes == ("k", "loss")
+    (tmp_path / "patients-map" / "cache.jsonl").unlink()  # as for another version, whose kept points are not trusted
+    answer("patients-map", "loss within k 4", "--search", "0.01s")
+    assert {p.id for p in map_.points} <= {p.id for p in sfumato.read_map("patients-map").points}
     texts = ("loss within k 1", "k within loss 0.6", "u_loss within p_loss 0.5", "weighted_k within loss 0.6")
     answers = {
         map_.ask(text).answer.id for text in (*texts, "l_distinct, k within loss 0.9 and suppressed 10%", "loss")

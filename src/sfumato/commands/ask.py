@@ -153,7 +153,12 @@ def tell_reply(reply: Reply, map_: Map, folder: Path, as_json: bool, details: bo
 def _asked_of(
     study: Study, folder: Path, question: Question | None, seconds: float | None, workers: int | None, tries: int
 ) -> Map:
-    """Explore a study into a folder, with candidates for the question."""
+    """Explore a study into a folder, with candidates for the question.
+
+    A time limit is for the search alone: kept points that another version made are first measured again, all of them.
+    """
+    if seconds is not None and study.search is None:
+        explored_into(folder, study, None, workers)
     outcome, _ = explored_into(folder, study, seconds, workers, question, tries=tries)
     if outcome.map_ is None:
         raise InfeasibleError(t("refusal.study_searches_may_not"))
