@@ -129,6 +129,16 @@ def test_page_opens_from_a_file_and_says_what_was_tried(plain: Map, browser: Any
         assert page.locator(".vega-actions").count() == 0
 
 
+def test_the_recommendation_comes_first_and_is_not_public(plain: Map, tmp_path: Path) -> None:
+    chosen, pages = plain.choose().point, {}
+    for public in (False, True):
+        write_report(plain, tmp_path / f"{public}.html", public=public)
+        pages[public] = (tmp_path / f"{public}.html").read_text(encoding="utf-8").partition("The map</h2>")[0]
+    first = pages[False].index(f"Recommended: {chosen.id}")
+    assert first < pages[False].index("Fit for") < pages[False].index("Who can be found")
+    assert "Recommended" not in pages[True] and "Fit for" not in pages[True]
+
+
 def test_clicking_a_point_shows_everything_about_it(plain: Map, browser: Any, tmp_path: Path) -> None:
     with opened(browser, write_report(plain, tmp_path / "report.html")) as page:
         point = plain[click_some_point(page)]

@@ -13,7 +13,8 @@ from importlib.metadata import version
 from textwrap import wrap
 from typing import Any
 
-from sfumato.errors import BadInputError
+from sfumato.config.options import as_typed
+from sfumato.errors import BadInputError, SfumatoError
 from sfumato.measures.all_measures import MEASURES
 from sfumato.report import point_summary as summary
 from sfumato.report import verdicts as of_verdicts
@@ -21,7 +22,7 @@ from sfumato.report.data_summary import DECLARED, declares_hierarchies, meanings
 from sfumato.report.measure_sentences import Subject, sentences
 from sfumato.runtime.kernels import cache_folder
 from sfumato.runtime.staging import staged
-from sfumato.texts.catalogue import counted, drawing_texts, listed
+from sfumato.texts.catalogue import counted, drawing_texts, listed, t
 from sfumato.texts.html import file, in_script, libraries, render, source
 from sfumato.tradeoff import chart
 from sfumato.tradeoff.comparison import VERDICTS, Verdicts
@@ -52,7 +53,8 @@ def page(map_: Map, public: bool, day: date) -> str:
         public=public,
         name=map_.study.name,
         tried=_tried(map_, day),
-        notices=[*about.get("notices", ()), *([about["note"]] if "note" in about else [])],
+        recommended=([], []) if public else _recommended(map_),
+        notices=[*map(as_typed, about.get("notices", ())), *([about["note"]] if "note" in about else [])],
         scores=None if public else scores_of(map_),
         limit_meaning=MEANING,
         verdicts=None if map_.verdicts is None else _verdicts(map_.verdicts),
@@ -63,6 +65,14 @@ def page(map_: Map, public: bool, day: date) -> str:
         settings=summary.settings,
         has_noisy=any(point.is_noisy for point in map_.points),
     )
+
+
+def _recommended(map_: Map) -> tuple[list[str], list[str]]:
+    """Return the recommendation as sentences, or why there is none."""
+    try:
+        return summary.brief(map_, map_.choose().point)
+    except SfumatoError as error:  # nothing fits, or the map has no two axes
+        return [t("brief.nothing", why=str(error).splitlines()[0])], []
 
 
 def script_of(*names: str) -> str:

@@ -214,14 +214,20 @@ SHORT = 80
 
 def brief_lines(map_: Map, point: Point) -> Iterator[str]:
     """Write the verdict on a point, its three headlines, and what was done to the columns, in a few lines."""
+    texts, facts = brief(map_, point)
+    yield from (wrapped(text, width=SHORT).lstrip() for text in texts)
+    yield from (wrapped(fact, "- ", SHORT) for fact in facts)
+
+
+def brief(map_: Map, point: Point) -> tuple[list[str], list[str]]:
+    """Return the verdict on a point, and its three headlines with what was done to the columns, as sentences."""
     hidden = [name for name, change in point.changes.items() if change.startswith(LEFT_OUT)]
     texts = [t("brief.recommended", point=point, settings=settings(point)), fit_sentence(map_, point)]
     texts += [t("brief.hidden", names=hidden, n=len(hidden))] if hidden else []
-    yield from (wrapped(text, width=SHORT).lstrip() for text in texts)
     facts = [f"{headline.about}: {headline.said}" for headline in headlines(map_, point)]
     if done := done_sentence(map_, point):
         facts.append(t("choice.what_done", done=done))
-    yield from (wrapped(fact, "- ", SHORT) for fact in facts)
+    return texts, facts
 
 
 def fit_sentence(map_: Map, point: Point) -> str:
