@@ -283,7 +283,7 @@ def check_persons(table: Table, maker: str, counts: bool, why_not: str, form: Fo
 
 
 def checked(release: Grouped, requirement: Requirement) -> None:
-    """Raise unless every group of the release, counted afresh from its assignment, satisfies the requirement."""
+    """Raise unless every group satisfies the requirement, as counted from the assignment when the release was built."""
     histograms, failures = failing(release, requirement)
     for part, bad in failures:
         if len(bad):

@@ -3,7 +3,7 @@
     Bucketize: sort the values by frequency and cut them into the fewest buckets such that the records of a bucket,
                all together, have no larger share than its rarest value may have in a group.
     Redistribute: halve the buckets as long as both halves hold at worst; every leaf is a group.
-    Every group takes the nearest records of each bucket around a record drawn at random   (`redistributing`).
+    Every group takes the nearest records of each bucket around a record drawn at random   (`_redistribution`).
 
 A group that takes records of all buckets in proportion then satisfies beta-likeness, even if all records that it takes
 of a bucket have the bucket's rarest value. The paper finds the fewest buckets by dynamic programming; here one pass

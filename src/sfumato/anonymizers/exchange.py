@@ -1,11 +1,11 @@
 """Exchange: buckets whose histograms lie just inside a distance-based requirement, made by exchanging records.
 
-    Cut the records into regions in which sensitive values are alike                       (`exchange_regions`).
-    Give every region a bucket, with a histogram of the requirement's ball near its own    (`requirements/nearest`).
+    Cut the records into regions in which sensitive values are alike                       (`_exchange_plan`).
+    Give every region a bucket, with a histogram of the requirement's ball near its own    (`requirements/_nearest`).
     Plan which records change buckets: a region's surplus of a value fills other buckets'
-    deficits of it, so that large populations are estimated best                           (`exchange_planning`).
+    deficits of it, so that large populations are estimated best                           (`_exchange_plan`).
     Round to whole records, check every bucket by the requirement's own predicate, and
-    draw which records go                                                                  (`exchange_dealing`).
+    draw which records go                                                                  (`deal_out`).
 
 Cutting alone can only publish a group that is inside the ball as it is. Here a bucket is moved to the border of the
 ball, in the direction in which its region differs. No value is invented: a bucket holds records of the table with

@@ -3,7 +3,7 @@
     Bucketize: all values in one bucket; divide the bucket from which the distance gains most, until a group that
                takes records of all buckets in proportion is within t, whatever values these records have.
     Redistribute: halve the buckets as long as both halves are within t at worst; every leaf is a group.
-    Every group takes the nearest records of each bucket around a record drawn at random   (`redistributing`).
+    Every group takes the nearest records of each bucket around a record drawn at random   (`_redistribution`).
 
 With the hierarchical distance a bucket is a node of the sensitive hierarchy, and is divided into the nodes below it.
 With half L1, dividing at the commonest value always gains most, so buckets are the commonest values, each alone, and

@@ -1,7 +1,7 @@
 """The audit of a published file, made by any tool: the second opinion.
 
 It reads the published file and nothing else from the anonymizer. Records with equal published texts form a group (or
-those with the same value of a group column), and all results are computed from the definitions, in `evidence`. With
+those with the same value of a group column), and all results are computed from the definitions, in this package. With
 the original it also measures the loss, and whether the rows match those of the original; with an earlier release of
 the same people, what the two reveal together.
 """

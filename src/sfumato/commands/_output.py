@@ -123,16 +123,30 @@ def explored_into(
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int, str], None]]:
-    """Show a progress bar with the remaining time on stderr; without a terminal, print a line from time to time."""
+    """Show a phase with its clock and the remaining time on stderr; without a terminal, as a line from time to time."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        line = occasional_line()
-        yield lambda done, total, last: line(f"{what}: {done:,} of {total:,}")
+        line, began = occasional_line(), time.monotonic()
+
+        def print_phase(done: int, total: int, last: str) -> None:
+            passed = time.monotonic() - began
+            left = passed * (total - done) / max(done, 1)
+            line(t("notice.phase", phase=what, done=done, total=total, passed=passed, left=left))
+
+        yield print_phase
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    clocks = (TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *clocks)
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total, last: bar.update(task, completed=done, total=total)

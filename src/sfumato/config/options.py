@@ -13,7 +13,7 @@ Parsing and printing of texts, checks with their messages, texts for people, tab
 JSON Schema (`sfumato.options`) follow from these.
 
 Also the options that studies and the command line share: the source of data and the roles of columns. A field of a
-declaration has one of these (`table.TableDeclaration`, `transactions.BasketsDeclaration`), and the command-line option
+declaration has one of these (`TableDeclaration`, `BasketsDeclaration`), and the command-line option
 of the same name shows the same sentence. Nothing heavy is imported here, because `--help` reads it.
 """
 

@@ -2,8 +2,9 @@
 
 The attacker knows every person's quasi-identifiers. From the release the attacker takes the boxes and their sensitive
 counts, and spreads every count uniformly over its box (by the width of leaves; negative counts are cut at 0). The
-attacker learns from that how often each leaf goes with each sensitive value, and guesses. Everybody in the table is
-guessed, who is not published as well. Exact and noisy releases are boxes with counts, so both face the same attacker.
+attacker learns from that how often each leaf goes with each sensitive value, and guesses. All people of the table are
+guessed, also those who are not published. Exact and noisy releases are boxes with counts, so both face the same
+attacker.
 
 If persons are counted, a person is guessed once for each combination of quasi-identifiers in the person's records. The
 guess is right if one of these records has the value.

@@ -19,7 +19,7 @@ The deFinetti attack (Kifer 2009): what the inference of a better reader gives a
 
 He knows everybody's quasi-identifiers and in which group each published person is. He learns across all groups how
 quasi-identifiers go with sensitive values (`reconstruction`). He assigns the values of every group to its people by
-that, and guesses for each the most frequently assigned value. Beside him stands who does not infer anything and
+that, and guesses for each the most frequently assigned value. He is compared with an attacker who infers nothing and
 guesses the commonest value of the person's group. Only published people are guessed. If persons are counted, a
 person is guessed once for each group and combination of quasi-identifiers in it that the person's published records
 have. The guess is right if one of these records has the value.

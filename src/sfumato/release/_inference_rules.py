@@ -1,8 +1,8 @@
 """Broken inference rules: the left side implies the right side with too high confidence, or matches too few records.
 
 Rules are counted on rows of codes. All occurring sets of known codes are enumerated depth first, as in
-`itemset_counts`; the rows of a set are listed, and their sensitive codes tallied. Listed rules (PS-rules) are counted
-one by one.
+`_itemsets`; the rows of a set are listed, and their sensitive codes tallied. Listed rules (PS-rules) are counted one by
+one.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """All anonymizers, requirements, measures and scales with their options, as data.
 
-The entries come from the declarations (`configuration.Option`). Therefore `sfumato options`, the tables of options in
+The entries come from the declarations (`config.options.Option`). Therefore `sfumato options`, the tables of options in
 `docs/` and JSON Schema agree.
 """
 

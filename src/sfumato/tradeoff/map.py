@@ -56,7 +56,7 @@ class Point:
     """Of an external release: the claim, its verdict, further results. Internal."""
 
     refused: str = ""
-    """Why it may not be published, if only the release itself shows it (`exposure`). Internal."""
+    """Why it may not be published, if only the release itself shows it (`unpublishable_reason`). Internal."""
 
     least: float | None = None
     """If the search ended early: a lower bound for all releases of its kind with the same requirement. Internal."""

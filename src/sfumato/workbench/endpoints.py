@@ -1,7 +1,7 @@
 """Endpoints: every page and every call of the JSON API, declared once.
 
 An endpoint has a method, a path, a sentence of description, and a body: a dataclass of options
-(`configuration.Option`). Checks, messages and the OpenAPI 3.1 description follow from these. Its answer is plain values
+(`options.Option`). Checks, messages and the OpenAPI 3.1 description follow from these. Its answer is plain values
 for JSON, or a `Response` for a page or a file.
 """
 

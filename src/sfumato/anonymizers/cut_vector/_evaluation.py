@@ -4,7 +4,7 @@ Privacy of a group is its size (k), or the diversity of its sensitive values: th
 (frequency) or their number (distinct). Loss is Dewri et al.'s: (atoms of the part - 1) / (atoms of the domain - 1).
 It is summed over the published records and, weighted, over attributes, as a share of all records times attributes.
 
-A table as the kernels of `cut_counting` read it: cells merged to distinct tuples of atoms, attributes in blocks.
+A table as these kernels read it: cells merged to distinct tuples of atoms, attributes in blocks.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@
 
 `w_r` is how many columns r shares with the tables of W, summed up: a table that is part of many is worth more. A model
 is small enough if its junction tree has at most `most_counts` numbers, times the share of the budget that is spent
-after the round. Early tables cannot use up the whole allowance. The estimate is a graphical model (`graphical_model`),
+after the round. Early tables cannot use up the whole allowance. The estimate is a graphical model (`_models`),
 as in the paper.
 
 Promised: epsilon and delta, for all columns together; the budget is kept in rho of zCDP. Not promised: joint

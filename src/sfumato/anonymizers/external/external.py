@@ -1,7 +1,7 @@
 """A release that was made elsewhere: the claims about it, and its conversion to a release.
 
 Any file or frame with columns of the table is read as in the audit (`columns`, `rows`) and becomes a release
-(`placing`) with every measure that is defined for it. Claims for it are checked (`claims`) and never assumed: an
+(`_placement`) with every measure that is defined for it. Claims for it are checked (`claims`) and never assumed: an
 unknown anonymizer promises no requirement.
 
 The claims for a file that was made elsewhere, and whether the file shows them.

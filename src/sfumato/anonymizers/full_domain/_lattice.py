@@ -1,7 +1,7 @@
 """The generalization lattice: one level per attribute, the groups it makes, and facts about them.
 
 A *transformation* is a vector of levels; every record's value is replaced by its node at that level. Groups of a
-transformation are computed from the groups of a finer one (`rolling`).
+transformation are computed from the groups of a finer one.
 
 Roll-up: the groups of a transformation from those of a finer one, never from cells again.
 

@@ -7,7 +7,7 @@ becomes parts of the whole release. Two things follow from groups being small:
   anonymizer builds itself (AA without a tree) would be another one in every group. There is one over all items, and
   its nodes, which mean nothing, are published as the sets of the group's items under them.
 
-A set that is made of a group's items tells which items the group has; `sets=common` (`common_sets`) tells less.
+A set that is made of a group's items tells which items the group has; `sets=common` tells less.
 
 Sets that are the same for all groups: a set then shows which items it may mean, and nothing about the members of the
 group.

@@ -24,11 +24,11 @@ Making releases of a table with items: groups of the table first, then the items
 
     Relational := any maker of tables, for k-anonymity and whatever else is asked of groups.
     Groups     := merged, where that is asked for (`merging`).
-    Items      := of every group, k^m-anonymous by any maker of baskets (`grouped_items`).
+    Items      := of every group, k^m-anonymous by any maker of baskets (`_grouped_items`).
 
 Any maker of tables goes with any maker of baskets. The form is generalization: a bucketization shows exact
 quasi-identifiers, so who knows them and an item of a person would find the record. Every release is verified from what
-it publishes before anybody sees it (`verification`).
+it publishes before anybody sees it (`item_verification`).
 
 Proof of a release of a table with items: count what is published from scratch, and compare with what was required.
 

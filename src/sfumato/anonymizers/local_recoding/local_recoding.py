@@ -1,8 +1,8 @@
 """Local recoding: every group shows, per quasi-identifier, the smallest node of the hierarchy that covers it.
 
-    Sweep the level vectors from fine to coarse, taking every group as soon as it is admitted    (`sweeping`).
-    Let the records that are left over join the groups where that costs least                     (`regrouping`).
-    Dissolve groups and move their records to others, again and again, while the loss falls       (`regrouping`).
+    Sweep the level vectors from fine to coarse, taking every group as soon as it is admitted    (`_sweep`).
+    Let the records that are left over join the groups where that costs least                     (`_regroup`).
+    Dissolve groups and move their records to others, again and again, while the loss falls       (`_regroup`).
 
 Different records may be generalized to different levels, so an outlier costs its own group and not the whole table.
 Only one step is random. Records with equal quasi-identifiers may go to several groups if nothing but sizes is

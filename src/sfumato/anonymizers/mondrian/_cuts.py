@@ -1,4 +1,4 @@
-"""Kernels that cut records in two: ranges, medians, and dividing the entries of a node.
+"""Kernels that choose a cut and cut records in two: ranges, medians, and dividing the entries of a node.
 
 A node is a list of entries (a cell and a number of its records). A cut is an attribute, a code, and how many of the
 records with just that code go left: all of them in a strict cut.
@@ -494,3 +494,59 @@ def divide(cells: Counts, counts: Counts, taken: Counts) -> tuple[Counts, Counts
             right[b], right_counts[b] = cells[i], counts[i] - taken[i]
             b += 1
     return left[:a], left_counts[:a], right[:b], right_counts[:b]
+
+
+@kernel
+def find_cut(
+    problem: CutProblem,
+    cells: Counts,
+    counts: Counts,
+    lo: Codes,
+    hi: Codes,
+    histogram: Counts,
+    left_histogram: Counts,
+    relaxed: bool,
+    state: NDArray[np.uint64],
+) -> tuple[int, int, bool, Counts]:
+    """Find the first admitted cut, the widest attribute first.
+
+    Returns the attribute (-1: there is none), the last code that goes left, whether all of its records do, and how
+    many records of every entry do.
+    """
+    nothing = np.empty(0, np.int64)
+    no_histograms = only_sizes(problem.rules)
+    size = counts.sum() if no_histograms else count_values(problem, cells, counts, histogram)
+    if not sizes_admitted(problem.rules, size // 2):  # the smaller half of any cut is too small
+        return -1, 0, False, nothing
+    spreads = np.empty(len(lo))
+    for a in range(len(lo)):
+        can = problem.may_cut[a] and lo[a] < hi[a]
+        spreads[a] = spread_of(problem, a, lo[a], hi[a]) if can else -1.0
+    for _ in range(len(lo)):
+        widest = 0
+        for a in range(1, len(lo)):
+            if spreads[a] > spreads[widest]:
+                widest = a
+        if spreads[widest] < 0:
+            break
+        spreads[widest] = -1.0
+        codes, weights = code_weights(problem, cells, counts, widest, lo[widest], hi[widest])
+        place, at_code, left = median_cut(codes, weights, size, relaxed)
+        if not (sizes_admitted(problem.rules, left) and sizes_admitted(problem.rules, size - left)):
+            continue
+        if not (
+            side_admitted(problem, cells, widest, codes[place], True, left)
+            and side_admitted(problem, cells, widest, codes[place], False, size - left)
+        ):
+            continue
+        taken = taken_left(problem, cells, counts, widest, codes[place], at_code, state)
+        if no_histograms:
+            return widest, codes[place], at_code == weights[place], taken
+        count_values(problem, cells, taken, left_histogram)
+        if not group_admitted(problem.rules, left_histogram, left):
+            continue
+        for s in range(len(histogram)):
+            left_histogram[s] = histogram[s] - left_histogram[s]
+        if group_admitted(problem.rules, left_histogram, size - left):
+            return widest, codes[place], at_code == weights[place], taken
+    return -1, 0, False, nothing

@@ -1,4 +1,4 @@
-"""How good a cut is: the scores of all cuts of one attribute of a node (`cuts` defines them).
+"""How good a cut is: the scores of all cuts of one attribute of a node (`_scored_cuts` defines them).
 
 The input of the scores of Mondrian's cuts: the score, and the target's values in every cell.
 """

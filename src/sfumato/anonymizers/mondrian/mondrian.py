@@ -12,7 +12,7 @@ over the width of the domain (with `spread=width` that width itself). A *strict*
 together, at the boundary between two values that halves best. A *relaxed* cut halves exactly and may send equal
 records, even of one cell, to both sides. They are chosen at random: a choice by their order would reveal their
 sensitive values. Categories are cut along the leaf order of their hierarchy. With a budget for suppression, records
-are left out only after all cutting, and only where that saves more loss than it costs (`trimming`).
+are left out only after all cutting, and only where that saves more loss than it costs (`_suppression`).
 
 The same treatment for the members of a household: what they share is cut first, alone, and then no more.
 
@@ -42,18 +42,11 @@ from sfumato.anonymizers.anonymizer import RANGES_MEANING, RANGES_WORDS, Anonymi
 from sfumato.anonymizers.mondrian._cuts import (
     CutProblem,
     Groups,
-    code_weights,
-    count_values,
     divide,
+    find_cut,
     find_ranges,
     may_go_on,
-    median_cut,
-    only_sizes,
     problem_of,
-    side_admitted,
-    sizes_admitted,
-    spread_of,
-    taken_left,
 )
 from sfumato.anonymizers.mondrian._scored_cuts import scored_cut
 from sfumato.anonymizers.mondrian._scores import Scoring, scoring_of, without_number
@@ -63,7 +56,6 @@ from sfumato.data.cells import Assignment, Cells, distinct_rows, ranges
 from sfumato.data.reading import Table
 from sfumato.errors import InfeasibleError
 from sfumato.release.release import Form, Release, bucketization, generalization
-from sfumato.requirements._predicates import group_admitted
 from sfumato.requirements.requirement import KAnonymity, Requirement
 from sfumato.requirements.requirement import requirement as read_requirement
 from sfumato.runtime._kernel_helpers import drawing_state, put, room
@@ -312,7 +304,7 @@ class Mondrian(Anonymizer):
         return self.mode == "relaxed"
 
     def _alike_in_households(self, table: Table, requirement: Requirement, budget: int) -> Release:
-        """Cut what the members of a household share first (`sharing`), and take the release that loses least."""
+        """Cut what the members of a household share first (`shared_first`), and take the release that loses least."""
         cells, state = table.cells_together, np.zeros(1, np.uint64)
         scoring, rounded = self._scoring(table), self.ranges_of(table) == "rounded"
         if rounded:
@@ -462,62 +454,6 @@ def choose_cut(
     if scoring is None:
         return find_cut(problem, cells, counts, lo, hi, histogram, left_histogram, relaxed, state)
     return scored_cut(problem, scoring, cells, counts, lo, hi, histogram, left_histogram)
-
-
-@kernel
-def find_cut(
-    problem: CutProblem,
-    cells: Counts,
-    counts: Counts,
-    lo: Codes,
-    hi: Codes,
-    histogram: Counts,
-    left_histogram: Counts,
-    relaxed: bool,
-    state: NDArray[np.uint64],
-) -> tuple[int, int, bool, Counts]:
-    """Find the first admitted cut, the widest attribute first.
-
-    Returns the attribute (-1: there is none), the last code that goes left, whether all of its records do, and how
-    many records of every entry do.
-    """
-    nothing = np.empty(0, np.int64)
-    no_histograms = only_sizes(problem.rules)
-    size = counts.sum() if no_histograms else count_values(problem, cells, counts, histogram)
-    if not sizes_admitted(problem.rules, size // 2):  # the smaller half of any cut is too small
-        return -1, 0, False, nothing
-    spreads = np.empty(len(lo))
-    for a in range(len(lo)):
-        can = problem.may_cut[a] and lo[a] < hi[a]
-        spreads[a] = spread_of(problem, a, lo[a], hi[a]) if can else -1.0
-    for _ in range(len(lo)):
-        widest = 0
-        for a in range(1, len(lo)):
-            if spreads[a] > spreads[widest]:
-                widest = a
-        if spreads[widest] < 0:
-            break
-        spreads[widest] = -1.0
-        codes, weights = code_weights(problem, cells, counts, widest, lo[widest], hi[widest])
-        place, at_code, left = median_cut(codes, weights, size, relaxed)
-        if not (sizes_admitted(problem.rules, left) and sizes_admitted(problem.rules, size - left)):
-            continue
-        if not (
-            side_admitted(problem, cells, widest, codes[place], True, left)
-            and side_admitted(problem, cells, widest, codes[place], False, size - left)
-        ):
-            continue
-        taken = taken_left(problem, cells, counts, widest, codes[place], at_code, state)
-        if no_histograms:
-            return widest, codes[place], at_code == weights[place], taken
-        count_values(problem, cells, taken, left_histogram)
-        if not group_admitted(problem.rules, left_histogram, left):
-            continue
-        for s in range(len(histogram)):
-            left_histogram[s] = histogram[s] - left_histogram[s]
-        if group_admitted(problem.rules, left_histogram, size - left):
-            return widest, codes[place], at_code == weights[place], taken
-    return -1, 0, False, nothing
 
 
 def one_group(problem: CutProblem, cells: Counts, counts: Counts, region_lo: Codes, region_hi: Codes) -> Groups:

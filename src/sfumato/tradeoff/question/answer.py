@@ -4,8 +4,8 @@
 points count. The original ends many frontiers, so it helps to find the knee; it is never recommended.
 
 **Reply.** The best releases within the bounds, their neighbours, and the gain from relaxed bounds. Every release on the
-map counts if it has the measures in question and may be published (`exposure`). Nothing is searched. A looser bound or
-a further point only adds releases, so neither makes an answer worse.
+map counts if it has the measures in question and may be published (`recipients`). Nothing is searched. A looser bound
+or a further point only adds releases, so neither makes an answer worse.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ class Problem(Configured, ABC):
 
 
 class KernelProblem(Problem):
-    """A problem that the kernels of `cut_counting` evaluate."""
+    """A problem that the kernels of `cut_vector/_evaluation.py` evaluate."""
 
     privacy: Privacy
     on: On
@@ -139,7 +139,7 @@ class KernelProblem(Problem):
     @property
     @abstractmethod
     def kind(self) -> int:
-        """The rule of suppression: a number of `cut_counting`."""
+        """The rule of suppression: a number of `cut_vector/_evaluation.py`."""
 
     @property
     def share(self) -> float:
