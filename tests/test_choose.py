@@ -525,9 +525,9 @@ def test_the_choice_says_why_a_more_careful_recipient_gets_none():
     choice = Map(PEOPLE.study, (*below, whole), about).choose()
     assert choice.why[0].startswith(
         "Not 'public': No release of this table can have l_frequency at least 2 unless at least 10 records (25.0 %) "
-        "are left out: 62.5 % of the 40 records have the same value of 'illness'"
+        "are left out. 62.5 % of the 40 records have the same value of 'illness'"
     )
-    assert "What a publisher does then" not in choice.why[0] and "The recipient is 'partner'" in choice.why[0]
+    assert "The publisher's options" not in choice.why[0] and "The recipient is 'partner'" in choice.why[0]
     with pytest.raises(NothingFitsError) as failed:
         Map(PEOPLE.study, (*below, whole), about).choose(recipient="public")
     *_, nearest, named = str(failed.value).splitlines()

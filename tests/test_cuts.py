@@ -425,7 +425,7 @@ def test_a_certificate_says_what_a_target_does():
         said[target] = [caution.text for caution in found if caution.about == "target"]
     assert said[None] == said["age"] == []
     assert "ill differs between them, as far as the requirement allows" in said["ill"][0]
-    assert "looking at pay" in said["pay"][0] and len(said["ill"]) == len(said["pay"]) == 1
+    assert "Groups were cut using pay" in said["pay"][0] and len(said["ill"]) == len(said["pay"]) == 1
 
 
 def test_cuts_in_words():

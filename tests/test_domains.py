@@ -388,7 +388,7 @@ def test_differential_privacy_refuses_bounds_that_a_draft_took_from_the_records(
     """It took them for declared: a draft of the same table with one record more had other bounds."""
     text, table = drafted
     assert table.hierarchies["age"].observed and table.hierarchies["birth date"].observed
-    assert text.count("observed = true") == text.count("take `observed` out") >= 2
+    assert text.count("observed = true") == text.count("delete `observed`") >= 2
     table = with_roles(table.engine, Roles(("age", "birth date"), ("diagnosis",)), table.hierarchies, "value")
     named = r"columns 'age', 'birth date' and 'diagnosis' were taken from the records.* remove observed = true"
     with pytest.raises(BadInputError, match=named):

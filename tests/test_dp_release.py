@@ -710,7 +710,7 @@ def test_epsilon_is_asked_of_a_study_whose_axes_are_about_groups(explored, tmp_p
     assert "drawn on epsilon and marginal_error_2, not on k and loss" in err
     again, err = answer("k within loss 0.9")
     assert (again["id"], "drawn on" in err) == (grouped["id"], False) and "marginal_error_2" in again["measures"]
-    assert answer("epsilon within marginal_error_2 0.5")[0] == private
+    assert answer("epsilon within marginal_error_2 0.5", "--search", "0")[0] == private
     assert run("release", "grouped-map", "--point", private["id"], "--to", "drawn.csv")[0] == 0
 
 

@@ -173,7 +173,7 @@ KEEPS = """
             with interrupts.ends_itself():
                 print("now", flush=True)
                 while True:
-                    interrupts.check()
+                    interrupts.check_cancelled()
                     time.sleep(0.01)
         except StoppedError:
             time.sleep(0.5)

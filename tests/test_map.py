@@ -20,7 +20,7 @@ from sfumato.anonymizers import anonymizer
 from sfumato.anonymizers.anonymizer import Anonymizer
 from sfumato.data.declaration import TableDeclaration
 from sfumato.errors import BadInputError
-from sfumato.measures.all_measures import MEASURES
+from sfumato.measures.all_measures import ANALYSIS, MEASURES
 from sfumato.measures.queries import Queries
 from sfumato.measures.scales import Scales
 from sfumato.requirements.requirement import requirement
@@ -196,7 +196,7 @@ def studies(draw):
         select=draw(st.sampled_from(["values", "range"])),
     )
     scales = Scales(draw(st.floats(0, 1, exclude_min=True)), queries)
-    known = [name for name, measure in MEASURES.items() if measure.by_records]
+    known = [name for name, measure in MEASURES.items() if measure.by_records and name not in ANALYSIS]
     axes = tuple(draw(st.lists(st.sampled_from(known), min_size=2, max_size=4, unique=True)))
     return Study(draw(labels), table, tuple(draw(st.lists(grids(), min_size=1, max_size=3))), scales, axes)
 

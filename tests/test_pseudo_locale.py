@@ -13,9 +13,11 @@ from pseudo_locale import marked
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "docs" / "examples"
 NAMES = {"public", "partner", "internal", "born", "sex", "zip", "admitted", "diagnosis", "sfumato", "map", "release"}
-"""Recipients, columns, commands and files."""
+NAMES |= {"mondrian", "cut", "loss", "hilbert"}
+"""Recipients, columns, commands and files; anonymizers as they are typed."""
 
-NOUNS = {"group", "groups", "persons", "person", "point", "points", "year", "years", "records", "record", "different"}
+NOUNS = {"group", "groups", "persons", "person", "point", "points", "records", "record", "different"}
+NOUNS |= {"year", "years", "month", "months"}
 """Nouns that a count is given with; they stand alone among marked words."""
 
 PHRASE = re.compile(r"(?<![\w/.`'-])[a-z]{2,}(?:[,;:]? [a-z]{2,})+(?![\w/]|\.\w)")

@@ -346,7 +346,7 @@ class Told(Runs):
     def progress(self, project: Project) -> Progress:
         return Progress("done" if self.over else "running", self.known, len(self.ids), sentence="as told")
 
-    def told(self, project: Project) -> list[dict[str, Any]]:
+    def point_fields(self, project: Project) -> list[dict[str, Any]]:
         return [] if self.over else [{"id": id} for id in self.ids[: self.known]]
 
     async def events(self, project: Project, last: str = "") -> AsyncIterator[str]:

@@ -534,9 +534,7 @@ def test_wishes_become_candidates_axes_and_scales(client: TestClient, ugly: Path
 def test_what_presets_write_can_be_explored(client: TestClient, ugly: Path, purpose: str) -> None:
     sent(client, f"{API}/wishes", {"recipient": "internal", "learned": "all", "purpose": purpose, "target": UGLY[2]})
     seen = asked(client, f"{API}/estimate")
-    assert (
-        seen["problems"] == [] and seen["wrong"] is None and seen["sentence"].startswith("Exploring this takes about")
-    )
+    assert seen["problems"] == [] and seen["wrong"] is None and seen["candidates"] > 3
 
 
 def test_forms_write_the_texts_of_a_study_and_read_them(client: TestClient, desk: Desk) -> None:

@@ -172,7 +172,7 @@ def test_risk_and_wishes_can_be_read_and_any_option_is_a_form(page: Any, project
     page.select_option("#wish-target", UGLY[2])
     changed(page, lambda: page.click("#wishes button[type=submit]"))
     page.wait_for_selector("#estimate .lead")
-    assert page.inner_text("#estimate").startswith("Exploring this takes about")
+    assert page.inner_text("#estimate").startswith("Exploring this makes")
     readable(page)
     page.click("#any summary")
     page.locator("#options .block").first.locator("button:text-is('Add')").nth(1).click()

@@ -335,7 +335,7 @@ function tellReply(reply) {
     "reply", element("p", {}, reply.answer.words), headlinesOf(reply.headlines), reply.done ? element("p", { class: "done" }, element("b", {}, `${t("point.done")}: `), reply.done) : null,
     listed(t("map.others"), words(reply.others)), listed(t("map.neighbours"), reply.neighbours.map((each) => each.words)),
     listed(t("map.relaxed"), words(reply.relaxed)),
-    listed(t("map.by_maker"), [reply.tried]),
+    listed(t("map.by_maker"), [reply.tried].filter(Boolean)),
     listed(t("map.how_far"), [reply.bound ? reply.bound.words : reply.why_no_bound]), listed(t("map.not_counted"), reply.notes),
     goTo(reply.answer.id), actions(search),
   );
