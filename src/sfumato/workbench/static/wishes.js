@@ -27,7 +27,7 @@ async function estimated() {
   const place = document.getElementById("estimate");
   try {
     const seen = await call("GET", api("estimate"));
-    const said = [element("p", { class: "lead" }, t("wishes.candidates", { candidates: seen.candidates }))];
+    const said = [element("p", { class: "lead" }, t("wishes.releases_made", { candidates: seen.candidates }))];
     if (seen.wrong) said.push(element("p", { class: "wrong stays" }, seen.wrong));
     if (seen.problems.length) said.push(element("p", { class: "notice" }, t("wishes.problems")), element("ul", { class: "notices" }, seen.problems.map((each) => element("li", {}, element("code", {}, each.candidate), ": ", each.reason))));
     place.replaceChildren(...said);
