@@ -1,6 +1,7 @@
 """Choosing: knees that are known, bounds against their definition, recipients, and what is said when nothing fits."""
 
 import json
+import random
 import re
 import shlex
 from dataclasses import FrozenInstanceError, replace
@@ -782,3 +783,25 @@ def test_a_release_is_called_fit_only_where_every_bound_was_measured():
         assert fit_sentence(shown, less).endswith(words)
     nothing = fit_sentence(shown, replace(full, measures={"u_loss": 0.1}))
     assert nothing.startswith("Not known to be fit for public, partner and internal use")
+
+
+def test_a_first_study_of_persons_has_what_recipients_require_of_them(tmp_path):
+    """The public's share of one person, 1/11, is asked of groups. Asked for one half, only large groups were fit.
+
+    The release that was recommended then blanked two columns of four.
+    """
+    draw, lines = random.Random(5), []
+    for person in range(900):
+        known = f"{draw.randrange(18, 88)},{draw.choice('FM')},{draw.choice(['north', 'south', 'east', 'west'])}"
+        for _ in range(min(1 + int(draw.expovariate(0.8)), 8)):
+            lines.append(f"P{person:04},{known},{draw.choice(['flu', 'asthma', 'gout', 'cold', 'burn'])}")
+    (tmp_path / "stays.csv").write_text("\n".join(["patient,age,sex,region,illness", *lines]) + "\n")
+    study = sfumato.draft(tmp_path / "stays.csv").study
+    assert any("share=0.0909 & l-diversity l=2" in str(candidate.requirement) for candidate in study.candidates)
+    choice = sfumato.explore(study).choose()
+    assert choice.recipient == "public" and not [each for each in choice.point.changes.values() if "(*)" in each]
+    bounds = {bound.measure: bound.value for bound in RECIPIENTS["public"].bounds_of(study, True)}
+    assert bounds["prosecutor"] == pytest.approx(1 / 11)
+    for own in RECIPIENTS.values():
+        part, k = sfumato.requirement(own.requirement(["illness"], True)).parts[0], own.bounds[0].value
+        assert 1 / k - 1e-4 < part.share <= 1 / k

@@ -110,7 +110,7 @@ def _sought(study: Study, by: str = "", recipient: str = "") -> Question | None:
 
     if not recipient or study.section != "table":
         return None
-    bounds = RECIPIENTS[recipient].bounds_of(study.section, bool(study.table.roles.sensitive))
+    bounds = RECIPIENTS[recipient].bounds_of(study, bool(study.table.roles.sensitive))
     return Question(study.axes[1:2], bounds)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log
+from math import floor, log
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import BadInputError
@@ -25,6 +25,7 @@ from sfumato.tradeoff.question.question import Bound, Side
 
 if TYPE_CHECKING:
     from sfumato.tradeoff.map import Map, Point
+    from sfumato.tradeoff.study.study import Study
 
 ABOUT_HIDING = frozenset(
     (
@@ -198,23 +199,22 @@ class Recipient:
     """The bound on a differentially private release, instead of the others, which count records of groups."""
 
     def bounds_on(self, map_: Map) -> tuple[Bound, ...]:
-        """Return the bounds that apply to a map; of persons the same number, none above their share of a group."""
-        study, sensitive = map_.study, map_.about.get("sensitive", True)
-        kept = self.bounds_of(study.section, bool(sensitive))
-        if study.unit == "persons" and kept[0].measure == "k":
-            size, *others = kept
-            least, part = t("fit.persons_behind", size=size), t("fit.no_person", size=size)
-            return (replace(size, reason=least), Bound("prosecutor", "max", 1 / size.value, part), *others)
-        return kept
+        """Return the bounds that apply to a map."""
+        return self.bounds_of(map_.study, bool(map_.about.get("sensitive", True)))
 
-    def bounds_of(self, section: str, sensitive: bool) -> tuple[Bound, ...]:
-        """Return the bounds that apply to a kind of data, with or without sensitive columns."""
-        applying = (bound for bound in self.bounds if MEASURES[bound.measure].is_said_of(section))
-        return tuple(bound for bound in applying if sensitive or not bound.measure.startswith("l_"))
+    def bounds_of(self, study: Study, sensitive: bool) -> tuple[Bound, ...]:
+        """Return the bounds that apply to a study; of persons the same number, and their largest share of a group."""
+        applying = (bound for bound in self.bounds if MEASURES[bound.measure].is_said_of(study.section))
+        size, *others = (bound for bound in applying if sensitive or not bound.measure.startswith("l_"))
+        if study.unit != "persons" or size.measure != "k":
+            return (size, *others)
+        least, part = t("fit.persons_behind", size=size), t("fit.no_person", size=size)
+        return (replace(size, reason=least), Bound("prosecutor", "max", 1 / size.value, part), *others)
 
-    def requirement(self, sensitive: Sequence[str]) -> str:
+    def requirement(self, sensitive: Sequence[str], persons: bool = False) -> str:
         """Return the bounds as a requirement on a table with these sensitive columns."""
-        parts = [f"k-anonymity k={bound.value:g}" for bound in self.bounds if bound.measure == "k"]
+        (k,) = (bound.value for bound in self.bounds if bound.measure == "k")
+        parts = [f"k-anonymity k={k:g}{f' share={floor(1e4 / k) / 1e4:g}' if persons else ''}"]
         for bound in self.bounds:
             family, _, variant = bound.measure.partition("_")
             on = [f' on="{name.replace(chr(34), chr(34) * 2)}"' if len(sensitive) > 1 else "" for name in sensitive]

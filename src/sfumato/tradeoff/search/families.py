@@ -416,9 +416,11 @@ def straight(aim: Aim, table: Table, families: Sequence[Family], plan: SearchPla
 
 
 def promising(bounds: Iterable[Bound], table: Table) -> Iterator[requirements.Requirement]:
-    """Yield requirements that promise the bounds on l and on p_loss of a question, for every sensitive attribute."""
+    """Yield requirements that promise the bounds of a question on l and on p_loss, and on the share of a person."""
     sensitive = [attribute.name for attribute in table.cells.sensitive]
     for bound in bounds if sensitive else ():
+        if table.cells.persons is not None and (bound.measure, bound.side) == ("prosecutor", "max"):
+            yield requirements.KAnonymity(2, bound.value)
         family, _, variant = bound.measure.partition("_")
         if family == "l" and bound.side == "min" and bound.value > 1:
             least = math.ceil(bound.value) if variant == "distinct" else bound.value

@@ -85,7 +85,7 @@ class FirstMap:
 def first_map(records: int, quasi: Sequence[Guess], sensitive: Sequence[Guess], cells: Cells | None) -> FirstMap:
     """Choose the candidates and scales for a table; without its cells, only by the guesses about its columns."""
     records = records if cells is None or cells.persons is None else cells.persons.number
-    wanted = Requirements(records, tuple(sensitive))
+    wanted = Requirements(records, tuple(sensitive), cells is not None and cells.persons is not None)
     scales = Scales(_min_support(records, len(quasi), cells), _queries(quasi))
     usual = FirstMap(
         wanted.with_fit(wanted.all(SIZES)), ("mondrian", full_domain(quasi)), scales, left_out=tuple(wanted.explained())
@@ -137,6 +137,7 @@ class Requirements:
     """The number of records, or of persons if these are counted."""
 
     sensitive: tuple[Guess, ...]
+    persons: bool = False
 
     def all(self, sizes: Sequence[int], diverse: Sequence[int] = DIVERSE, close: Sequence[float] = CLOSE) -> list[str]:
         """List them as texts."""
@@ -167,7 +168,7 @@ class Requirements:
                 if bound.measure.startswith("l_")
             )
         ]
-        return [own.requirement([each.column for each in self.sensitive]) for own in able]
+        return [own.requirement([each.column for each in self.sensitive], self.persons) for own in able]
 
     @property
     def most_diverse(self) -> float:

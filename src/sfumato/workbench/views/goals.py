@@ -103,7 +103,8 @@ def parts_for(study: Study, table: Table, wishes: Wishes) -> dict[str, Any]:
 def requirements(table: Table, wishes: Wishes) -> list[str]:
     """List the requirements that the table can satisfy."""
     persons = table.cells.persons
-    usual = first_map.Requirements(persons.number if persons else table.cells.records, tuple(_as_guessed(table)))
+    counted = persons.number if persons else table.cells.records
+    usual = first_map.Requirements(counted, tuple(_as_guessed(table)), persons is not None)
     diverse = first_map.DIVERSE if wishes.learned in ("value", "all") else ()
     close = first_map.CLOSE if wishes.learned in ("close", "all") else ()
     texts = [*usual.fit_for([wishes.recipient]), *usual.all(SIZES[wishes.recipient], diverse, close)]
