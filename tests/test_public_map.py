@@ -33,6 +33,8 @@ from sfumato.requirements.items import basket_requirement
 from sfumato.tradeoff.exploration.explore import promised_risk
 from sfumato.tradeoff.map import Point
 from sfumato.tradeoff.public import ALLOWED, LARGEST_STEP, WORTH, public_map, public_steps, rounded
+from sfumato.tradeoff.question.question import Bound
+from sfumato.tradeoff.search.tuner import tune
 from sfumato.tradeoff.study.presets import usual_baskets
 
 MARKER = "MARKER"
@@ -401,3 +403,18 @@ def test_what_a_search_found_in_the_records_is_not_public(tmp_path):
         assert [point.measures["k"] for point in map_.points] == [reached]
         public.append((page(map_, True, date(2026, 5, 1)), map_.chart().png(), repr(map_.public())))
     assert public[0] == public[1] and "cut-vector" not in public[0][0]
+
+
+def test_what_a_search_has_found_is_not_public(tmp_path: Path) -> None:
+    """The largest k within a loss is a fact about all records: no public map shows it, also after exploring again."""
+    rows = [(20 + i * 7 % 60, "AB"[i % 2], f"v{i % 5}") for i in range(400)]
+    source = write_table(tmp_path / "t.csv", rows)
+    grid = Grid((sfumato.anonymizer("mondrian"),), (sfumato.requirement("k-anonymity k=5"),))
+    study = Study("s", TableDeclaration(str(source), ("age", "town"), ("ill",)), (grid,), axes=("k", "loss"))
+    asked = tune(study, tries=8, best=("k", "loss"), bounds=[Bound("loss", "max", 0.3)])
+    given = {candidate.id for candidate in study.candidates}
+    found = {point.id for point in asked.points if point.status == "measured"} - given
+    assert found
+    for shown in (asked, explore(Study.from_toml(asked.study.to_toml(), str(tmp_path / "s.toml")))):
+        assert {point.requirement for point in shown.public().points} <= {str(c.requirement) for c in study.candidates}
+        assert found <= {point.id for point in shown.points}

@@ -514,7 +514,7 @@ TAKES = {
 """The options that name a thing of each kind; further bounds; rare options."""
 
 BOUNDS: Mapping[str, Any] = {"MOST_CELLS": {"least": 1}, "KNOWN": {"least": 1}, "SUPPRESS": {"least": 0, "most": 1}}
-RARE = "LATTICE UTILITY LIMIT SETS"
+RARE = "LATTICE UTILITY LIMIT SETS FOUND"
 
 
 def __getattr__(name: str) -> Option:

@@ -4,7 +4,8 @@ The public page, the picture and the notebook display use only `public_map`. It 
 without seeds and file names, their status, and the measures below. Three kinds of points are excluded or reduced.
 
 - Noisy releases and the original are excluded: no epsilon covers the measures, and the original is no release.
-- Cut vectors are excluded: a search finds them in the records, and their k is the size of the smallest group.
+- What a search has found is excluded, also cut vectors: its settings depend on the records. A k found for a loss is the
+  largest one that the records allow, and that of a cut vector is the size of the smallest group.
 - External releases appear with name and claim, without numbers: nothing is promised about how they were made.
 
 The measures are:
@@ -97,10 +98,11 @@ def public_map(map_: Map) -> Map:
     study = map_.study
     if isinstance(study, PublicStudy):
         return map_
+    found = {one.id for grid in study.grids if grid.found for one in grid.candidates}
     exact = [
         (point, id)
         for point, id in zip(map_.points, public_ids(map_), strict=True)
-        if point.is_grouped and _may_be_named(point)
+        if point.is_grouped and _may_be_named(point) and point.id not in found
     ]
     made_here = [not point.candidate.anonymizer.external for point, _ in exact]
     steps = public_steps(

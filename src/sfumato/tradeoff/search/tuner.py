@@ -377,7 +377,7 @@ class _Tuning:
         bound = self.exploration.crew.do(self.proposals.bound)
         decided = () if self.tuner.cuts is None else self.tuner.cuts.decided
         self.exploration.decide([*decided, *([] if bound is None else [bound])])
-        grown = self.exploration.study.grown(added)
+        grown = self.exploration.study.grown(added, found=True)
         about = {"tuning": tuning, "notices": [*self.exploration.work.about["notices"], *notices]}
         return self.exploration.map(list(shown.values()), grown, about)
 

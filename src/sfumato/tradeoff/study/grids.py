@@ -35,7 +35,7 @@ NONE = "none"
 """The text of no value in a list with other values."""
 
 NOTHING = requirement("k-anonymity k=1")
-POLICY = {"utility": item_rules.utility_constraints, "limits": item_rules.suppression_limit}
+POLICY = {"utility": item_rules.utility_constraints, "limits": item_rules.suppression_limit, "found": None}
 
 LISTS: Mapping[frozenset[Part], Mapping[str, Callable[[str], Any] | None]] = {
     ATTRIBUTES: {
@@ -44,6 +44,7 @@ LISTS: Mapping[frozenset[Part], Mapping[str, Callable[[str], Any] | None]] = {
         "forms": None,
         "suppress": None,
         "lattice": None,
+        "found": None,
     },
     ITEMS: {"anonymizers": candidate_maker, "requirements": item_rules.basket_requirement, **POLICY},
     BOTH: {
@@ -86,6 +87,7 @@ class Grid:
     utility: Annotated[tuple[item_rules.UtilityConstraints | None, ...], options.UTILITY] = (None,)
     limits: Annotated[tuple[item_rules.SuppressionLimit, ...], options.LIMIT] = (item_rules.SuppressionLimit(),)
     sets: Annotated[tuple[Sets, ...], options.SETS] = ("group",)
+    found: Annotated[bool, options.FOUND] = False
 
     def __post_init__(self) -> None:
         options.check_options(self)

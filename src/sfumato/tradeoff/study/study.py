@@ -203,12 +203,15 @@ class Study:
         readable = dict.fromkeys(name for name in measures if name in READ_NOISY)
         return replace(self, axes=tuple(readable if len(readable) > 1 else readable | {"query_error": None}))
 
-    def grown(self, candidates: Sequence[Candidate]) -> Study:
-        """Return the same study with further candidates, in as few blocks as their makers and policies allow."""
+    def grown(self, candidates: Sequence[Candidate], found: bool = False) -> Study:
+        """Return the same study with further candidates, in as few blocks as their makers and policies allow.
+
+        Candidates that a search has `found` in the records are marked so: their settings are facts about the records.
+        """
         blocks: dict[Hashable, list[Candidate]] = {}
         for one in candidates:
             blocks.setdefault(self._block_key(one), []).append(one)
-        return replace(self, grids=(*self.grids, *map(Grid.of, blocks.values())))
+        return replace(self, grids=(*self.grids, *(replace(Grid.of(each), found=found) for each in blocks.values())))
 
     def _block_key(self, candidate: Candidate) -> Hashable:
         """Return the common key of candidates in one block; makers with separate settings have separate blocks."""
